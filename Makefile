@@ -1,0 +1,46 @@
+# The two commands: `make demo` and `make test`. Both make `.venv` first; the demo installs the core only.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+# core: what `pip install fairshap` brings. dev: everything that tests and benchmarks need.
+WITH ?= dev
+BIN := .venv/bin
+
+.PHONY: demo test setup lint types layers tests bench clean
+
+setup:
+	@test -n "$(PYTHON)" || { echo "fairshap needs Python 3.11 or later with venv; none was found on the PATH." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@stamp=.venv/.installed-$(WITH); \
+	if [ ! -f $$stamp ] || [ pyproject.toml -nt $$stamp ]; then \
+		echo "Installing fairshap ($(WITH)) into .venv"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
+		if [ "$(WITH)" = dev ]; then group="--group dev"; fi && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$group --editable . && \
+		touch $$stamp; \
+	fi
+
+demo:
+	@$(MAKE) --no-print-directory setup WITH=core
+	@$(BIN)/python examples/demo.py --out demo-output
+
+test: setup lint types layers tests
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:
+	$(BIN)/mypy
+
+layers:
+	$(BIN)/lint-imports
+
+tests:
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+
+bench:
+	@$(MAKE) --no-print-directory setup
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache demo-output

@@ -1,0 +1,29 @@
+"""Find and replace the few cells of a training table that make a classifier unfair.
+
+The flow: table -> groups -> matching -> attribution -> edits -> retrained model. :class:`FairSHAP` strings
+the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
+"""
+
+from fairshap import datasets, exceptions, metrics
+from fairshap.attribution import Attributions, attribute
+from fairshap.edits import Edits, select_edits
+from fairshap.estimators import FairSHAP, FairSHAPClassifier
+from fairshap.matching import MatchPlan, match
+from fairshap.models import ColumnEncoder
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FairSHAP",
+    "FairSHAPClassifier",
+    "match",
+    "MatchPlan",
+    "attribute",
+    "Attributions",
+    "select_edits",
+    "Edits",
+    "ColumnEncoder",
+    "datasets",
+    "exceptions",
+    "metrics",
+]

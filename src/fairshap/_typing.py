@@ -1,0 +1,16 @@
+"""The array types that the kernels and the results speak of."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int32]
+Sides: TypeAlias = NDArray[np.int8]
+Bools: TypeAlias = NDArray[np.bool_]
+Hashes: TypeAlias = NDArray[np.uint64]
+
+#: A pandas, polars or pyarrow frame, or a numpy array: what the user gave and gets back.
+Native: TypeAlias = Any
