@@ -1,0 +1,1 @@
+"""Plain arrays in, plain arrays out: no frames, no models."""

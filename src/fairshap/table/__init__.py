@@ -1,0 +1,18 @@
+"""Tables: any frame or array in, and back out in the same type, order, index and dtypes."""
+
+from fairshap.table._cells import is_missing
+from fairshap.table._frames import make_frame
+from fairshap.table._players import Players, PlayersLike
+from fairshap.table._store import Library, Store
+from fairshap.table._table import Table, open_store
+
+__all__ = [
+    "Library",
+    "Players",
+    "PlayersLike",
+    "Store",
+    "Table",
+    "is_missing",
+    "make_frame",
+    "open_store",
+]

@@ -1,0 +1,249 @@
+"""Data frames as tables. The only place that knows pandas, polars and pyarrow apart."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap.exceptions import ColumnError, InputError, listing
+from fairshap.table._cells import factorize, is_missing
+from fairshap.table._store import Cells, Kind, Library, Store
+
+
+class FrameStore(Store):
+    """What all frames share, read through narwhals."""
+
+    native: Any
+
+    def __init__(self, native: Any, names: Sequence[Hashable]) -> None:
+        self.native = native
+        self.names = tuple(names)
+        self.n_rows = len(native)
+        repeated = sorted({str(name) for name in self.names if self.names.count(name) > 1})
+        if repeated:
+            raise ColumnError(
+                f"X has several columns of the same name: {listing(repeated)}. "
+                "Rename them, so that an edit can name one column."
+            )
+
+    def series(self, column: int) -> "nw.Series[Any]":
+        """Return the column as narwhals sees it."""
+        raise NotImplementedError
+
+    def kind(self, column: int) -> Kind:
+        series = self.series(column)
+        dtype = series.dtype
+        if dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration):
+            return "numeric"
+        if dtype in (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time):
+            return "category"
+        if series.null_count() == self.n_rows:
+            return "category"
+        raise InputError(
+            f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
+            "booleans, strings and categories. Convert the column or drop it."
+        )
+
+    def numbers(self, column: int) -> Floats:
+        series = self.series(column)
+        if series.dtype == nw.Date:
+            series = series.cast(nw.Datetime("us"))
+        if series.dtype == nw.Datetime:
+            series = series.dt.timestamp("us")
+        elif series.dtype == nw.Duration:
+            series = series.dt.total_nanoseconds()
+        return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64)
+
+
+class PandasStore(FrameStore):
+    """A pandas frame: any index, any column labels."""
+
+    native: pd.DataFrame
+    library = "pandas"
+
+    def __init__(self, native: pd.DataFrame) -> None:
+        super().__init__(native, list(native.columns))
+
+    def series(self, column: int) -> "nw.Series[Any]":
+        return nw.from_native(self.native.iloc[:, column], series_only=True)
+
+    def codes(self, column: int) -> tuple[Codes, int]:
+        return factorize(self.native.iloc[:, column], self.names[column])
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        values: list[Any] = self.native.iloc[rows, column].tolist()
+        return values
+
+    def labels(self, rows: Ints) -> list[Any]:
+        labels: list[Any] = self.native.index[rows].tolist()
+        return labels
+
+    def take(self, rows: Ints) -> Native:
+        return self.native.iloc[rows]
+
+    def mix(self, sources: Sequence[Ints]) -> Native:
+        columns = {
+            column: self.native.iloc[:, column].array.take(rows) for column, rows in enumerate(sources)
+        }
+        mixed = pd.DataFrame(columns, copy=False)
+        mixed.columns = self.native.columns
+        return mixed
+
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        changed = self.native.copy()
+        for column, (rows, values) in cells.items():
+            series = self.native.iloc[:, column].copy()
+            series.iloc[rows] = pd.Series(list(values), dtype=series.dtype).array
+            changed.isetitem(column, series.array)
+        return changed
+
+    def append(self, name: Hashable, values: Any) -> "PandasStore":
+        extended = self.native.copy(deep=False)
+        extended[name] = getattr(values, "array", values)
+        return PandasStore(extended)
+
+    def stack(self, other: Store) -> "PandasStore":
+        below = other.native.astype(self.native.dtypes.to_dict())
+        # A category that X does not know would silently become a missing value.
+        lost = (below.isna() & ~other.native.isna()).any(axis=0)
+        if lost.any():
+            raise InputError(
+                f"R holds categories that X does not have, in column {listing(below.columns[lost])}."
+            )
+        return PandasStore(pd.concat([self.native, below], ignore_index=True))
+
+
+class NarwhalsStore(FrameStore):
+    """A polars or pyarrow frame: no index, immutable columns, each of one type."""
+
+    def __init__(self, native: Any) -> None:
+        names = native.column_names if isinstance(native, pa.Table) else native.columns
+        super().__init__(native, names)
+        self.library = "pyarrow" if isinstance(native, pa.Table) else "polars"
+
+    def _wrap(self) -> "nw.DataFrame[Any]":
+        return nw.from_native(self.native, eager_only=True)
+
+    def series(self, column: int) -> "nw.Series[Any]":
+        return self._wrap()[:, column]
+
+    def codes(self, column: int) -> tuple[Codes, int]:
+        coded = _dictionary(self.series(column).to_arrow()).indices.fill_null(-1).to_numpy()
+        present = coded >= 0
+        codes = np.full(self.n_rows, -1, dtype=np.int32)
+        # A dictionary may hold values that do not occur, in any order: number them anew.
+        codes[present], count = factorize(coded[present], self.names[column])
+        return codes, count
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        values: list[Any] = self.series(column)[rows].to_list()
+        return values
+
+    def labels(self, rows: Ints) -> list[Any]:
+        labels: list[Any] = rows.tolist()
+        return labels
+
+    def take(self, rows: Ints) -> Native:
+        return self._wrap()[rows].to_native()
+
+    def mix(self, sources: Sequence[Ints]) -> Native:
+        columns = [self.series(column)[rows].to_native() for column, rows in enumerate(sources)]
+        if isinstance(self.native, pa.Table):
+            return pa.table(columns, schema=self.native.schema)
+        return type(self.native)(dict(zip(self.names, columns, strict=True)))
+
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        if isinstance(self.native, pa.Table):
+            return self._assign_arrow(cells)
+        changed = []
+        for column, (rows, values) in cells.items():
+            series = self.series(column)
+            changed.append(series.scatter(rows.tolist(), self._new(series, values)))
+        return self._wrap().with_columns(*changed).to_native()
+
+    def _new(self, like: "nw.Series[Any]", values: Sequence[Any]) -> "nw.Series[Any]":
+        return nw.new_series(
+            like.name, list(values), like.dtype, backend=nw.get_native_namespace(self.native)
+        )
+
+    def _assign_arrow(self, cells: Mapping[int, Cells]) -> Native:
+        changed = self.native
+        for column, (rows, values) in cells.items():
+            field = changed.schema.field(column)
+            if pa.types.is_dictionary(field.type):
+                new = _assign_dictionary(changed.column(column), rows, values)
+            else:
+                cellwise = np.zeros(self.n_rows, dtype=bool)
+                cellwise[rows] = True
+                in_order = [values[i] for i in np.argsort(rows, kind="stable")]
+                new = pa.compute.replace_with_mask(
+                    changed.column(column), cellwise, pa.array(in_order, type=field.type)
+                )
+            changed = changed.set_column(column, field, new)
+        return changed
+
+    def append(self, name: Hashable, values: Any) -> "NarwhalsStore":
+        if nw.dependencies.is_into_series(values):
+            series = nw.from_native(values, series_only=True).alias(str(name))
+        else:
+            backend = nw.get_native_namespace(self.native)
+            series = nw.new_series(str(name), np.asarray(values).tolist(), backend=backend)
+        return NarwhalsStore(self._wrap().with_columns(series).to_native())
+
+    def stack(self, other: Store) -> "NarwhalsStore":
+        if isinstance(self.native, pa.Table):
+            both = pa.concat_tables([self.native, other.native.cast(self.native.schema)])
+            return NarwhalsStore(both.unify_dictionaries().combine_chunks())
+        schema = self._wrap().schema
+        below = nw.from_native(other.native, eager_only=True).select(
+            nw.col(name).cast(dtype) for name, dtype in schema.items()
+        )
+        return NarwhalsStore(nw.concat([self._wrap(), below]).to_native())
+
+
+def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str] = ()) -> Native:
+    """Return a data frame of a library.
+
+    The columns ``objects`` hold cells of any type. In pandas each keeps its own; elsewhere, where
+    a column has one type, they become text.
+    """
+    if library == "pandas":
+        return pd.DataFrame(
+            {
+                name: pd.Series(list(values), dtype=object) if name in objects else values
+                for name, values in data.items()
+            }
+        )
+    columns = {
+        name: [None if is_missing(cell) else str(cell) for cell in values] if name in objects else values
+        for name, values in data.items()
+    }
+    if library == "pyarrow":
+        return pa.table(columns)
+    return nw.from_dict(columns, backend=library).to_native()
+
+
+def _dictionary(array: Any) -> Any:
+    """Return an arrow array as one dictionary-encoded chunk."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+    return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+
+
+def _assign_dictionary(column: Any, rows: Ints, values: Sequence[Any]) -> Any:
+    """Change cells of a dictionary-encoded arrow column, whose type stays as it is."""
+    encoded = _dictionary(column)
+    known = encoded.dictionary.to_pylist()
+    added = [value for value in dict.fromkeys(values) if value is not None and value not in known]
+    position = {value: code for code, value in enumerate([*known, *added])}
+    indices = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    indices[rows] = [-1 if value is None else position[value] for value in values]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, type=column.type.index_type, mask=indices < 0),
+        pa.array([*known, *added], type=column.type.value_type),
+        ordered=column.type.ordered,
+    )

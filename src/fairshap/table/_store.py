@@ -1,0 +1,67 @@
+"""What a table must be able to do, whatever library it comes from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from fairshap._typing import Codes, Floats, Ints, Native
+
+Kind: TypeAlias = Literal["numeric", "category"]
+
+#: The library whose frames results come in; arrays get pandas.
+Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+#: For one column: the positions of the rows to change and the values they get.
+Cells: TypeAlias = tuple[Ints, Sequence[Any]]
+
+
+class Store(ABC):
+    """Rows and columns in the user's own type; every method returns new objects.
+
+    Columns are named by their position, so that names need not be strings.
+    """
+
+    native: Native
+    library: Library
+    names: tuple[Hashable, ...]
+    n_rows: int
+
+    @abstractmethod
+    def kind(self, column: int) -> Kind:
+        """Say whether the column holds numbers (or times) or categories."""
+
+    @abstractmethod
+    def numbers(self, column: int) -> Floats:
+        """Return a numeric column as float64, missing values as NaN."""
+
+    @abstractmethod
+    def codes(self, column: int) -> tuple[Codes, int]:
+        """Return the categories as 0, 1, ... in order of appearance (-1: missing), and how many."""
+
+    @abstractmethod
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        """Return the cells as Python objects."""
+
+    @abstractmethod
+    def labels(self, rows: Ints) -> list[Any]:
+        """Return the index labels of the rows; their positions where there is no index."""
+
+    @abstractmethod
+    def take(self, rows: Ints) -> Native:
+        """Return these rows, in this order."""
+
+    @abstractmethod
+    def mix(self, sources: Sequence[Ints]) -> Native:
+        """Return a table whose column j holds the cells of the rows ``sources[j]``."""
+
+    @abstractmethod
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        """Return the whole table with these cells changed; index and types as they were."""
+
+    @abstractmethod
+    def append(self, name: Hashable, values: Any) -> "Store":
+        """Return the table with one more column at its end."""
+
+    @abstractmethod
+    def stack(self, other: "Store") -> "Store":
+        """Return the rows of this table and below them the other's, in this table's types."""
