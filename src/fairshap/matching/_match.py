@@ -1,0 +1,121 @@
+"""Match every row with its nearest row of the other group and the same label."""
+
+from typing import Any
+
+import numpy as np
+
+from fairshap._kernels.distance import nearest_both_ways
+from fairshap._typing import Bools, Codes, Floats, Ints, Native
+from fairshap.exceptions import UnmatchedRowsWarning, warn
+from fairshap.groups import Labels, Privileged, Setting
+from fairshap.matching._plan import MatchPlan
+from fairshap.table import Table
+
+
+def match(
+    X: Native,
+    y: Any,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    sensitive_features: Any = None,
+) -> MatchPlan:
+    """Return the nearest row of the other group with the same label, for every row.
+
+    The squared distance of two rows is the sum of the squared differences of their numbers plus 2 for
+    each category that differs (what it costs in one-hot space) and for each number that one
+    of them lacks. In a frame, numbers are standardised first; in an array they count as given.
+    The sensitive attribute takes no part. Ties go to the lowest row.
+
+    Parameters
+    ----------
+    X : data frame or array
+        The table.
+    y : array-like
+        The label of each row, two values.
+    sensitive : column name, or position for an array
+        The sensitive attribute, if it is a column of X.
+    privileged : value, list of values, pandas.Interval or function
+        Which values are privileged.
+    sensitive_features : array-like, optional
+        The sensitive attribute, if it is not a column of X.
+
+    Returns
+    -------
+    MatchPlan
+        One reference a row, as row positions. Rows that have none (their attribute is missing, or the
+        other group never has their label) are left out, and a warning counts them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"sex": ["m", "f", "m", "f"], "age": [30, 31, 50, 52]})
+    >>> plan = match(X, [0, 0, 1, 1], sensitive="sex", privileged="m")
+    >>> plan.best.tolist()
+    [1, 0, 3, 2]
+    """
+    setting = Setting.read(X, sensitive, privileged, sensitive_features)
+    return match_rows(setting, Labels.read(y, setting.table.n_rows))
+
+
+def match_rows(setting: Setting, labels: Labels) -> MatchPlan:
+    """Return the match plan of a table whose groups and labels are known."""
+    table, side = setting.table, setting.groups.side
+    numbers, codes = distance_space(table, setting.column)
+    reference = np.full(table.n_rows, -1, dtype=np.int64)
+    squared = np.zeros(table.n_rows)
+    for label in (0, 1):
+        a = np.flatnonzero((side == 0) & (labels.codes == label))
+        b = np.flatnonzero((side == 1) & (labels.codes == label))
+        if len(a) and len(b):
+            to_b, squared_a, to_a, squared_b = nearest_both_ways(numbers[a], codes[a], numbers[b], codes[b])
+            reference[a], squared[a] = b[to_b], squared_a
+            reference[b], squared[b] = a[to_a], squared_b
+    _warn_unmatched(setting, labels, reference < 0)
+    rows: Ints = np.flatnonzero(reference >= 0)
+    return MatchPlan(
+        table.n_rows,
+        rows,
+        reference[rows],
+        np.ones(len(rows)),
+        np.sqrt(squared[rows]),
+        table.store.library,
+    )
+
+
+def distance_space(table: Table, without: int) -> tuple[Floats, Codes]:
+    """Return the numbers and codes that distances are taken in; column ``without`` plays no part."""
+    numbers = table.numbers[:, table.numeric_columns != without]
+    codes = table.codes[:, table.category_columns != without]
+    if table.is_array:
+        return numbers, codes
+    present = ~np.isnan(numbers)
+    count = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, numbers, 0.0).sum(axis=0) / count
+    centred = numbers - mean
+    scale = np.sqrt(np.where(present, centred**2, 0.0).sum(axis=0) / count)
+    # A constant column keeps its tiny rounding error from becoming a large distance.
+    scale[scale <= 1e-12 * np.maximum(1.0, np.abs(mean))] = 1.0
+    return centred / scale, codes
+
+
+def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:
+    """Say which rows have no reference, and why."""
+    if not unmatched.any():
+        return
+    groups = setting.groups
+    reasons = []
+    if groups.n_missing:
+        reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
+    for side, word in ((0, "unprivileged"), (1, "privileged")):
+        for code, label in enumerate(labels.classes.tolist()):
+            alone = int(np.count_nonzero(unmatched & (groups.side == side) & (labels.codes == code)))
+            if alone:
+                reasons.append(
+                    f"{alone} {word} rows have the label {label!r}, which the other group never has"
+                )
+    warn(
+        f"{int(unmatched.sum())} of {len(unmatched)} rows have no reference and stay as they are: "
+        f"{'; '.join(reasons)}.",
+        UnmatchedRowsWarning,
+    )

@@ -1,0 +1,78 @@
+"""The match plan: which references, with which weights, for each row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import InputError
+from fairshap.table import Library, make_frame
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MatchPlan:
+    """The references of every row, as a sparse list of pairs.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows of the table, matched or not.
+    row, reference : ndarray of int, shape (pairs,)
+        Positions in the table, sorted by row; a row's heaviest reference comes first.
+    weight : ndarray of float, shape (pairs,)
+        The weights of one row's references sum to 1.
+    distance : ndarray of float, shape (pairs,)
+        How far apart the two rows are.
+    library : str
+        The library of the frame that :meth:`frame` returns.
+    """
+
+    n_rows: int
+    row: Ints
+    reference: Ints
+    weight: Floats
+    distance: Floats
+    library: Library = "pandas"
+
+    def __post_init__(self) -> None:
+        if len({len(self.row), len(self.reference), len(self.weight), len(self.distance)}) != 1:
+            raise InputError("a match plan needs row, reference, weight and distance of one length.")
+        if len(self.row) and (
+            min(self.row.min(), self.reference.min()) < 0
+            or max(self.row.max(), self.reference.max()) >= self.n_rows
+        ):
+            raise InputError(f"a match plan of {self.n_rows} rows names rows outside it.")
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        mean = f", mean distance {self.distance.mean():.3g}" if len(self) else ""
+        return f"MatchPlan({len(self)} pairs, {len(self.unmatched)} of {self.n_rows} rows unmatched{mean})"
+
+    @property
+    def best(self) -> Ints:
+        """The heaviest reference of each row, -1 where there is none."""
+        best = np.full(self.n_rows, -1, dtype=np.int64)
+        # The first pair of a row is its heaviest: written last, it stays.
+        best[self.row[::-1]] = self.reference[::-1]
+        return best
+
+    @property
+    def unmatched(self) -> Ints:
+        """The rows without a reference."""
+        has = np.zeros(self.n_rows, dtype=np.bool_)
+        has[self.row] = True
+        return np.flatnonzero(~has)
+
+    def frame(self) -> Native:
+        """Return the pairs as a frame: row, reference, weight, distance."""
+        return make_frame(
+            self.library,
+            {
+                "row": self.row,
+                "reference": self.reference,
+                "weight": self.weight,
+                "distance": self.distance,
+            },
+        )
