@@ -1,0 +1,70 @@
+"""A fitted model as one number a row."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from fairshap._typing import Floats, Native
+from fairshap.exceptions import MarginWarning, ModelError, warn
+
+
+class Scorer:
+    """The model's probability of the positive class, or its margin if it has no probabilities.
+
+    Parameters
+    ----------
+    model : object
+        A fitted classifier with ``predict_proba`` or ``decision_function``.
+    positive : int, default=1
+        Which of the two classes is the positive one.
+    """
+
+    def __init__(self, model: Any, positive: int = 1) -> None:
+        self.model = model
+        self.positive = positive
+        self.has_probabilities = hasattr(model, "predict_proba")
+        if not self.has_probabilities:
+            if not hasattr(model, "decision_function"):
+                raise ModelError(
+                    f"{_name(model)} has neither predict_proba nor decision_function, so it cannot be "
+                    "asked how its output changes. Use a classifier with probabilities, or wrap it in "
+                    "sklearn.calibration.CalibratedClassifierCV."
+                )
+            warn(
+                f"{_name(model)} has no predict_proba: its decision_function is used, and the "
+                "discriminative risk, the attributions and the threshold are in units of that margin, "
+                "not of a probability.",
+                MarginWarning,
+            )
+
+    def __call__(self, X: Native) -> Floats:
+        """Return one number for each row of X."""
+        method = "predict_proba" if self.has_probabilities else "decision_function"
+        try:
+            output = np.asarray(getattr(self.model, method)(X), dtype=np.float64)
+        except NotFittedError as error:
+            raise ModelError(
+                f"{_name(self.model)} is not fitted. Fit it first, or give it to FairSHAP, which does."
+            ) from error
+        n = X.num_rows if hasattr(X, "num_rows") else len(X)
+        if self.has_probabilities and output.shape == (n, 2):
+            scores = output[:, self.positive]
+        elif not self.has_probabilities and output.shape in {(n,), (n, 1)}:
+            scores = output.reshape(n) * (1.0 if self.positive else -1.0)
+        else:
+            wanted = f"({n}, 2)" if self.has_probabilities else f"({n},)"
+            raise ModelError(
+                f"{_name(self.model)}.{method} returned an array of shape {output.shape} for {n} rows; "
+                f"a classifier with two classes returns {wanted}."
+            )
+        if not np.isfinite(scores).all():
+            raise ModelError(
+                f"{_name(self.model)}.{method} returned NaN or infinite values for "
+                f"{int((~np.isfinite(scores)).sum())} of {n} rows."
+            )
+        return scores
+
+
+def _name(model: Any) -> str:
+    return type(model).__name__

@@ -1,0 +1,55 @@
+"""The discriminative risk of rows and of mixes of rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairshap._typing import Floats, Ints
+from fairshap.groups import Setting
+from fairshap.models import Scorer
+
+# The cells of the table that is built for one call of the model: 8 Mi numbers are 64 MiB.
+CALL_CELLS = 1 << 23
+
+
+class Risk:
+    """How much a model's output changes when nothing but the sensitive attribute does.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    setting : Setting
+        The table that rows are taken from, and what its attribute is switched between.
+    """
+
+    def __init__(self, scorer: Scorer, setting: Setting) -> None:
+        self.scorer = scorer
+        self.setting = setting
+        #: How many rows the model is asked about at a time.
+        self.call_rows = max(1, CALL_CELLS // len(setting.table.names))
+
+    def of_rows(self, rows: Ints) -> Floats:
+        """Return the risk of rows as they stand in the table."""
+        risks = [
+            self.of_mixes([part] * len(self.setting.table.names), part)
+            for part in np.split(rows, range(self.call_rows, len(rows), self.call_rows))
+        ]
+        return np.concatenate(risks)
+
+    def of_mixes(self, sources: Sequence[Ints], owners: Ints) -> Floats:
+        """Return the risk of rows whose column j has the cells of the rows ``sources[j]``.
+
+        ``max |f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the ``owners``
+        is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``.
+        """
+        groups, column = self.setting.groups, self.setting.column
+        mixed = list(sources)
+        scores = np.empty((groups.donors.shape[1], len(owners)))
+        for alternative in range(len(scores)):
+            mixed[column] = groups.donors[owners, alternative]
+            scores[alternative] = self.scorer(self.setting.table.store.mix(mixed))
+        risk = np.zeros(len(owners))
+        for a, b in groups.contrasts:
+            np.maximum(risk, np.abs(scores[a] - scores[b]), out=risk)
+        return risk
