@@ -1,0 +1,84 @@
+"""Shapley values from a table of coalition values, or from walks along permutations."""
+
+from math import comb
+
+import numpy as np
+
+from fairshap._typing import Bools, Floats, Ints
+
+
+def all_coalitions(q: int) -> Bools:
+    """Return the 2^q coalitions of q players, shape (2^q, q); bit k of the row number is player k."""
+    bits = np.arange(1 << q)[:, None] >> np.arange(q)
+    return np.asarray(bits & 1 == 1, dtype=np.bool_)
+
+
+def shapley_values(values: Floats) -> Floats:
+    """Return the exact Shapley values of many games, shape (games, q).
+
+    ``phi_k = sum over S without k of |S|! (q - |S| - 1)! / q! (v(S + k) - v(S))``
+
+    Parameters
+    ----------
+    values : ndarray, shape (games, 2^q)
+        The value of every coalition, in the order of :func:`all_coalitions`.
+    """
+    games, size = values.shape
+    q = size.bit_length() - 1
+    phi = np.empty((games, q))
+    if not q:
+        return phi
+    others = np.bitwise_count(np.arange(size // 2))
+    weight = np.array([1.0 / (q * comb(q - 1, s)) for s in range(q)])[others]
+    for k in range(q):
+        # Axis 2 is whether player k takes part; the rest, flattened, are the other players.
+        halves = values.reshape(games, -1, 2, 1 << k)
+        gain = (halves[:, :, 1, :] - halves[:, :, 0, :]).reshape(games, -1)
+        phi[:, k] = (gain * weight).sum(axis=1)
+    return phi
+
+
+def antithetic_walks(q: int, pairs: int, rng: np.random.Generator) -> tuple[Ints, Bools, Ints]:
+    """Return permutations, each followed by its reverse, and the coalitions they pass through.
+
+    Returns
+    -------
+    orders : ndarray of int, shape (pairs, 2, q)
+        The players in the order in which they join.
+    coalitions : ndarray of bool, shape (distinct, q)
+        Every coalition that some walk passes through, once; the empty one first, the full one last.
+    steps : ndarray of int, shape (pairs, 2, q + 1)
+        Where each walk's coalitions stand among them.
+    """
+    forward = rng.permuted(np.tile(np.arange(q), (pairs, 1)), axis=1)
+    orders = np.stack([forward, forward[:, ::-1]], axis=1)
+    joined = np.zeros((pairs, 2, q + 1, q), dtype=np.bool_)
+    for step in range(q):
+        joined[:, :, step + 1] = joined[:, :, step]
+        np.put_along_axis(joined[:, :, step + 1], orders[:, :, step, None], True, axis=2)
+    coalitions, steps = np.unique(joined.reshape(-1, q), axis=0, return_inverse=True)
+    return orders, coalitions, steps.reshape(pairs, 2, q + 1)
+
+
+def walk_values(values: Floats, orders: Ints, steps: Ints) -> tuple[Floats, Floats]:
+    """Return the mean gain of each player over the walks, and its standard error, shape (games, q).
+
+    Parameters
+    ----------
+    values : ndarray, shape (games, distinct)
+        The value of every coalition of :func:`antithetic_walks`.
+    orders, steps : ndarray
+        The walks.
+    """
+    pairs, _, q = orders.shape
+    total = np.zeros((len(values), q))
+    squares = np.zeros((len(values), q))
+    for order, step in zip(orders, steps, strict=True):
+        gains = np.zeros((len(values), q))
+        for joining, passed in zip(order, step, strict=True):
+            gains[:, joining] += np.diff(values[:, passed], axis=1) / 2
+        total += gains
+        squares += gains**2
+    mean = total / pairs
+    variance = np.maximum(squares - pairs * mean**2, 0.0) / max(pairs - 1, 1)
+    return mean, np.sqrt(variance / pairs)

@@ -1,0 +1,105 @@
+"""The game: the risk of rows that keep some of their values and take the rest from a reference."""
+
+import numpy as np
+
+from fairshap._typing import Bools, Floats, Hashes, Ints
+from fairshap.risk import Risk
+from fairshap.table import Players
+
+# The cells whose fingerprints are held at a time.
+_HASH_CELLS = 1 << 22
+
+
+class Game:
+    """Many games at once, one for each pair of a row and its reference.
+
+    ``v(S)`` is the risk of the row that has its own values for the players in S and the reference's
+    for all others. A player whose values are equal in both is a dummy, as is the sensitive attribute, which
+    the risk sets itself: only the other players are active.
+
+    Parameters
+    ----------
+    risk : Risk
+        The model, the table and the attribute.
+    players : Players
+        Which columns are switched as one.
+    rows, references : ndarray of int, shape (pairs,)
+        Positions in the table.
+    """
+
+    def __init__(self, risk: Risk, players: Players, rows: Ints, references: Ints) -> None:
+        self.risk = risk
+        self.players = players
+        self.rows = rows
+        self.references = references
+        cells = risk.setting.table.differ(rows, references)
+        cells[:, risk.setting.column] = False
+        self._active = players.differ(cells[:, : len(players.of_column)])
+        #: The number of active players of each pair.
+        self.q: Ints = np.count_nonzero(self._active, axis=1)
+
+    def active(self, pairs: Ints, q: int) -> Ints:
+        """Return the active players of pairs that all have q of them, shape (pairs, q)."""
+        return np.nonzero(self._active[pairs])[1].reshape(len(pairs), q)
+
+    def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
+        """Cut pairs into batches whose coalitions, that many each, fit into one call of the model."""
+        width = len(self.risk.setting.table.names)
+        size = max(1, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
+        return np.split(pairs, range(size, len(pairs), size))
+
+    def values(self, pairs: Ints, coalitions: Bools) -> Floats:
+        """Return v of the coalitions for each pair, shape (pairs, coalitions).
+
+        ``coalitions`` has shape (coalitions, q): which of a pair's active players keep the row's value.
+        """
+        active = self.active(pairs, coalitions.shape[1])
+        values = np.empty((len(pairs), len(coalitions)))
+        step = max(1, self.risk.call_rows // len(pairs))
+        for start in range(0, len(coalitions), step):
+            part = slice(start, start + step)
+            values[:, part] = self._call(pairs, active, coalitions[part])
+        return values
+
+    def _call(self, pairs: Ints, active: Ints, coalitions: Bools) -> Floats:
+        """Ask the model once about all these coalitions, each distinct row one time."""
+        first, inverse = _distinct(*(self._fingerprints(pairs, active, coalitions, salt) for salt in (0, 1)))
+        pair, coalition = np.divmod(first, len(coalitions))
+        from_reference = np.zeros((len(first), len(self.players.names)), dtype=np.bool_)
+        from_reference[np.arange(len(first))[:, None], active[pair]] = ~coalitions[coalition]
+        own, other = self.rows[pairs][pair], self.references[pairs][pair]
+        sources = [np.where(from_reference[:, player], other, own) for player in self.players.of_column]
+        # An attribute that was added is no player's column; the risk sets it.
+        sources += [own] * (len(self.risk.setting.table.names) - len(sources))
+        risk = self.risk.of_mixes(sources, own)
+        return risk[inverse].reshape(len(pairs), len(coalitions))
+
+    def _fingerprints(self, pairs: Ints, active: Ints, coalitions: Bools, salt: int) -> Hashes:
+        """Return a fingerprint of every mixed row, flattened: equal rows have equal ones."""
+        setting = self.risk.setting
+        own = setting.table.hashes(self.rows[pairs], salt)
+        other = setting.table.hashes(self.references[pairs], salt)
+        # Where the attribute's alternatives are the row's own, rows differ by it as well.
+        other[:, setting.column] = own[:, setting.column] if setting.groups.by_row else 0
+        hashes = np.repeat(other.sum(axis=1, dtype=np.uint64)[:, None], len(coalitions), axis=1)
+        change = np.zeros((len(pairs), len(self.players.names)), dtype=np.uint64)
+        for column, player in enumerate(self.players.of_column):
+            if column != setting.column:
+                change[:, player] += own[:, column] - other[:, column]
+        for k in range(active.shape[1]):
+            gain = np.take_along_axis(change, active[:, k : k + 1], axis=1)
+            hashes += gain * coalitions[:, k].astype(np.uint64)
+        return hashes.reshape(-1)
+
+
+def _distinct(first_hash: Hashes, second_hash: Hashes) -> tuple[Ints, Ints]:
+    """Return where each distinct row stands first, and which distinct row each row is.
+
+    Two rows are taken for equal when both 64-bit fingerprints agree. Should the first ever agree
+    where the second does not, no row is taken for another.
+    """
+    _, first, inverse = np.unique(first_hash, return_index=True, return_inverse=True)
+    if (second_hash[first][inverse] != second_hash).any():
+        everyone = np.arange(len(first_hash))
+        return everyone, everyone
+    return first, inverse

@@ -1,0 +1,69 @@
+"""What attribution gives back."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshap._typing import Floats, Native
+from fairshap.table import Library, Players, make_frame
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attributions:
+    """How much each player adds to the discriminative risk of each row.
+
+    For a matched row ``values.sum()`` is ``risk - reference_risk``.
+
+    Parameters
+    ----------
+    values : ndarray, shape (rows, players)
+        The Shapley values phi; NaN for rows without a reference.
+    standard_errors : ndarray, shape (rows, players)
+        0 where the value is exact, NaN for rows without a reference.
+    status : ndarray of str, shape (rows,)
+        "exact", "estimated" or, for rows without a reference, "unmatched".
+    switched : Players
+        The players, in the order of the columns of ``values``, and the columns that are theirs.
+    risk : ndarray, shape (rows,)
+        The discriminative risk of each row; NaN for rows without a reference.
+    reference_risk : ndarray, shape (rows,)
+        The same for its reference, seen from the row's own group.
+    library : str
+        The library of the frame that :meth:`frame` returns.
+    """
+
+    values: Floats
+    standard_errors: Floats
+    status: NDArray[np.str_]
+    switched: Players
+    risk: Floats
+    reference_risk: Floats
+    library: Library = "pandas"
+
+    @property
+    def players(self) -> tuple[Hashable, ...]:
+        """The players' names, in the order of the columns of ``values``."""
+        return self.switched.names
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        names, counts = np.unique(self.status, return_counts=True)
+        kinds = ", ".join(f"{n} {name}" for name, n in zip(names, counts.tolist(), strict=True))
+        return f"Attributions({len(self)} rows x {len(self.players)} players: {kinds})"
+
+    def frame(self) -> Native:
+        """Return one line for each row: its status, its risks, and a column for each player."""
+        data: dict[str, Any] = {
+            "row": np.arange(len(self)),
+            "status": self.status.tolist(),
+            "risk": self.risk,
+            "reference_risk": self.reference_risk,
+        }
+        for k, player in enumerate(self.players):
+            data[f"phi_{player}"] = self.values[:, k]
+        return make_frame(self.library, data)
