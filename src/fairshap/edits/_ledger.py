@@ -1,0 +1,166 @@
+"""The ledger: every edit, with why."""
+
+import csv
+import os
+import tempfile
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairshap._typing import Floats, Ints, Native
+from fairshap.edits._values import from_text, to_text
+from fairshap.exceptions import LedgerError
+from fairshap.table import Library, Table, is_missing, make_frame
+
+_FIELDS = ["row", "index", "column", "old", "new", "phi", "reference"]
+#: The fields whose types a file must keep.
+_TYPED = ["index", "column", "old", "new"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Edits:
+    """All edits of a table: which cell, its old and new value, why, and from which reference.
+
+    Parameters
+    ----------
+    row : ndarray of int, shape (edits,)
+        The position of the row.
+    index : list
+        The label of the row in the frame's index; the position where there is no index.
+    column : list
+        The name of the column; its position for an array.
+    old, new : list
+        The two values.
+    phi : ndarray of float, shape (edits,)
+        The attribution of the player that the column belongs to.
+    reference : ndarray of int, shape (edits,)
+        The position of the row that the new value comes from.
+    library : str
+        The library of the frame that :meth:`frame` returns.
+    """
+
+    row: Ints
+    index: list[Any]
+    column: list[Hashable]
+    old: list[Any]
+    new: list[Any]
+    phi: Floats
+    reference: Ints
+    library: Library = "pandas"
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        rows, columns = len(np.unique(self.row)), len(set(self.column))
+        return f"Edits({len(self)} cells in {rows} rows and {columns} columns)"
+
+    def frame(self) -> Native:
+        """Return one line for each edit: row, index, column, old, new, phi, reference.
+
+        In pandas ``old`` and ``new`` keep each cell's own type; in polars and pyarrow, where a column
+        has one type, they are text.
+        """
+        objects = ("index", "column", "old", "new") if self.library == "pandas" else _TYPED
+        return make_frame(self.library, {name: getattr(self, name) for name in _FIELDS}, objects)
+
+    def apply(self, X: Native) -> Native:
+        """Return a copy of X with every edit made; X itself is not changed.
+
+        X must be the table that the edits were made for: a row, a column or an old value that is
+        not there is an error.
+        """
+        table = Table.read(X)
+        cells = {}
+        columns = np.array([_position(table, name) for name in self.column], dtype=np.int64)
+        if len(self) and int(self.row.max()) >= table.n_rows:
+            raise LedgerError(
+                f"the ledger edits row {int(self.row.max())}, X has {table.n_rows} rows; "
+                "is it the table that the ledger was made for?"
+            )
+        for column in np.unique(columns).tolist():
+            chosen = np.flatnonzero(columns == column)
+            rows = self.row[chosen]
+            for k, found in zip(chosen, table.store.values(column, rows), strict=True):
+                if not same_value(found, self.old[k]):
+                    raise LedgerError(
+                        f"row {int(self.row[k])}, column {self.column[k]!r} holds {found!r}; the ledger "
+                        f"expects {self.old[k]!r}. Is it the table that the ledger was made for?"
+                    )
+            cells[column] = (rows, [self.new[k] for k in chosen])
+        return table.store.assign(cells)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the ledger as CSV, with the type of every value, aside and then renamed.
+
+        The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
+        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
+        """
+        target = Path(path)
+        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
+                writer.writerows(self._lines())
+            Path(aside).chmod(0o644)
+            Path(aside).replace(target)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+
+    def _lines(self) -> Any:
+        for k in range(len(self)):
+            typed = {name: to_text(getattr(self, name)[k]) for name in _TYPED}
+            plain = {
+                "row": int(self.row[k]),
+                "phi": repr(float(self.phi[k])),
+                "reference": int(self.reference[k]),
+            }
+            yield [
+                *(typed[name][1] if name in typed else plain[name] for name in _FIELDS),
+                *(typed[name][0] for name in _TYPED),
+            ]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Edits":
+        """Return the ledger that :meth:`write` wrote."""
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            expected = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
+            if reader.fieldnames is None or list(reader.fieldnames) != expected:
+                raise LedgerError(
+                    f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not "
+                    f"{','.join(expected)}."
+                )
+            lines = list(reader)
+        try:
+            typed = {name: [from_text(line[f"{name}_type"], line[name]) for line in lines] for name in _TYPED}
+            return cls(
+                row=np.array([int(line["row"]) for line in lines], dtype=np.int64),
+                phi=np.array([float(line["phi"]) for line in lines], dtype=np.float64),
+                reference=np.array([int(line["reference"]) for line in lines], dtype=np.int64),
+                index=typed["index"],
+                column=typed["column"],
+                old=typed["old"],
+                new=typed["new"],
+            )
+        except (TypeError, ValueError) as error:
+            raise LedgerError(f"{os.fspath(path)!r} is damaged: {error}") from error
+
+
+def same_value(found: Any, expected: Any) -> bool:
+    """Say whether two cells hold the same value; two missing ones do."""
+    if is_missing(found) or is_missing(expected):
+        return is_missing(found) and is_missing(expected)
+    return bool(found == expected)
+
+
+def _position(table: Table, name: Hashable) -> int:
+    try:
+        return table.position(name)
+    except ValueError as error:
+        raise LedgerError(f"the ledger edits a column that is not there: {error}") from error
