@@ -1,0 +1,156 @@
+"""FairSHAP as a classifier: consult, repair, retrain."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairshap._typing import Floats, Native
+from fairshap.estimators._base import Repairer
+from fairshap.estimators._sampler import FairSHAP
+from fairshap.groups import Labels
+from fairshap.models import fit_model, is_frozen
+from fairshap.table import open_store
+
+
+def _inner_has(method: str) -> Any:
+    """Say whether the retrained estimator has a method; before the fit, whether the given one has."""
+
+    def check(self: "FairSHAPClassifier") -> bool:
+        inner = self.estimator_ if hasattr(self, "estimator_") else self._estimator()
+        getattr(inner, method)
+        return True
+
+    return check
+
+
+class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
+    """A classifier that is trained on the table that :class:`FairSHAP` repaired.
+
+    Nothing is changed when predicting. If the sensitive attribute is given beside the table
+    (``sensitive_features``), only the consulted model sees it, and the one that predicts never does.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The classifier that is consulted and then retrained; None is scikit-learn's
+        ``HistGradientBoostingClassifier``. A fitted model in ``sklearn.frozen.FrozenEstimator`` is
+        consulted as it is, and a clone of it is retrained.
+    sensitive : column name, or position for an array
+        The sensitive attribute, if it is a column of the table.
+    privileged : value, list of values, pandas.Interval or function
+        Which values are privileged.
+    threshold : float, default=0.05
+        The smallest attribution that leads to an edit.
+    positive : label, default=None
+        Which of the two labels is the positive one; by default the larger.
+    players : mapping or list of lists, default=None
+        Columns that are switched as one.
+    method : {"auto", "exact", "permutation"}, default="auto"
+        How attributions are computed; see :func:`fairshap.attribute`.
+    max_exact : int, default=12
+        With "auto", rows that differ from their reference in more players than this are estimated.
+    n_permutations : int, default=128
+        How many random orders an estimate is drawn from, each walked in both directions.
+    random_state : int, RandomState instance or None, default=None
+        The source of those orders, and the default estimator's.
+
+    Attributes
+    ----------
+    repair_ : FairSHAP
+        The fitted sampler, with the ledger, the attributions, the matches and the consulted model.
+    estimator_ : classifier
+        The retrained classifier, which predicts.
+    classes_ : ndarray, shape (2,)
+        The two labels.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    See Also
+    --------
+    FairSHAP : The repair alone.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAPClassifier, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> clf = FairSHAPClassifier(sensitive=d.sensitive, privileged=d.privileged).fit(d.X, d.y)
+    >>> clf.predict(d.X).shape
+    (400,)
+    """
+
+    def fit(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> "FairSHAPClassifier":
+        """Consult, repair and retrain.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table; categories need no encoding.
+        y : array-like
+            The label of each row, two values.
+        sensitive_features : array-like, optional
+            The sensitive attribute, if it is not a column of X.
+        sample_weight : array-like, optional
+            Weights for both fits.
+        """
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True)
+        repair = FairSHAP(**self.get_params(deep=False))
+        X_fair, y = repair.fit_resample(
+            X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
+        )
+        labels = Labels.read(y, repair.matches_.n_rows, self.positive)
+        estimator = self._estimator()
+        if is_frozen(estimator):
+            estimator = estimator.estimator
+        self.estimator_ = fit_model(estimator, X_fair, labels.codes, self._fit_params("fit", sample_weight))
+        self.repair_ = repair
+        self.classes_ = labels.classes
+        return self
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        codes = np.asarray(self._checked(X).predict(open_store(X).native))
+        return self.classes_[codes.astype(np.int64)]
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the two labels for each row."""
+        return np.asarray(self._checked(X).predict_proba(open_store(X).native))
+
+    @available_if(_inner_has("decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return np.asarray(self._checked(X).decision_function(open_store(X).native))
+
+    def _checked(self, X: Native) -> Any:
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self.estimator_
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its classifier."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._estimator(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,199 @@
+"""FairSHAP as a sampler: a table in, the repaired table out."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from imblearn.base import SamplerMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import validate_data
+
+from fairshap._typing import Native
+from fairshap.attribution import attribute_pairs
+from fairshap.edits import check_threshold, edits_at_least
+from fairshap.estimators._base import Repairer
+from fairshap.estimators._weights import check_weights
+from fairshap.exceptions import ModelError, NothingToRepairWarning, warn
+from fairshap.groups import Labels, Setting
+from fairshap.matching import match_rows
+from fairshap.models import Scorer, fit_model, is_frozen
+from fairshap.risk import Risk
+from fairshap.table import Players, open_store
+
+
+class FairSHAP(SamplerMixin, Repairer):
+    """Replace the few cells that make a classifier treat otherwise equal people differently.
+
+    A classifier is fitted on the table and consulted once. Every row is matched with its nearest row
+    of the other group that has the same label. The Shapley values of the row's discriminative
+    risk ``|f(x, A=0) - f(x, A=1)|`` against that reference say which of its values carry the
+    risk; those of at least ``threshold`` are replaced by the reference's. Both groups are treated alike.
+
+    It is a sampler in the sense of imbalanced-learn: in an ``imblearn.pipeline.Pipeline`` it edits the
+    rows that are fitted on, and never those that are predicted.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The classifier to consult; None is scikit-learn's ``HistGradientBoostingClassifier``. One
+        that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`. Wrap a
+        fitted model in ``sklearn.frozen.FrozenEstimator`` to consult it as it is.
+    sensitive : column name, or position for an array
+        The sensitive attribute, if it is a column of the table.
+    privileged : value, list of values, pandas.Interval or function
+        Which values are privileged. An interval, or a function from the values to booleans, splits a
+        quantity such as age; its value is then compared with the median of the other side.
+    threshold : float, default=0.05
+        The smallest attribution that leads to an edit.
+    positive : label, default=None
+        Which of the two labels is the positive one; by default the larger.
+    players : mapping or list of lists, default=None
+        Columns that are switched as one, such as the one-hot features of one category. By default each
+        column is a player of its own.
+    method : {"auto", "exact", "permutation"}, default="auto"
+        How attributions are computed; see :func:`fairshap.attribute`.
+    max_exact : int, default=12
+        With "auto", rows that differ from their reference in more players than this are estimated.
+    n_permutations : int, default=128
+        How many random orders an estimate is drawn from, each walked in both directions.
+    random_state : int, RandomState instance or None, default=None
+        The source of those orders, and the default estimator's.
+
+    Attributes
+    ----------
+    model_ : classifier
+        The fitted classifier that was consulted.
+    matches_ : MatchPlan
+        The reference of each row.
+    attributions_ : Attributions
+        What each player adds to the risk of each row.
+    edits_ : Edits
+        The ledger: every edit, with why.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    See Also
+    --------
+    FairSHAPClassifier : Consult, repair and retrain in one estimator.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged)
+    >>> X_fair, y = fs.fit_resample(d.X, d.y)
+    >>> X_fair.shape == d.X.shape
+    True
+    """
+
+    def fit(self, X: Native, y: Any, **params: Any) -> "FairSHAP":
+        """Find the edits without making them; see :meth:`fit_resample`."""
+        self.fit_resample(X, y, **params)
+        return self
+
+    def fit_resample(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> tuple[Native, Any]:
+        """Return the repaired table and the target.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table; categories need no encoding.
+        y : array-like
+            The label of each row, two values.
+        sensitive_features : array-like, optional
+            The sensitive attribute, if it is not a column of X. The consulted model sees it as a last
+            column; the table that comes back has the columns it came with.
+        sample_weight : array-like, optional
+            Weights for the fit of the consulted classifier.
+
+        Returns
+        -------
+        X_fair : data frame or array
+            A copy of X with the edits made: same type, rows, order, index, columns and dtypes.
+        y : array-like
+            A copy of the target, which is not edited.
+        """
+        check_threshold(self.threshold)
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True)
+        setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features)
+        labels = Labels.read(y, setting.table.n_rows, self.positive)
+        sample_weight = check_weights(sample_weight, setting.table.n_rows)
+        players = Players.read(setting.table, self.players, setting.width)
+        self.model_ = self._consult(setting, labels, sample_weight)
+        scorer = Scorer(self.model_, self._positive_output(labels))
+        self.matches_ = match_rows(setting, labels)
+        self.attributions_ = attribute_pairs(
+            Risk(scorer, setting),
+            self.matches_,
+            players=players,
+            n_rows=setting.table.n_rows,
+            method=self.method,
+            max_exact=self.max_exact,
+            n_permutations=self.n_permutations,
+            random_state=self.random_state,
+        )
+        self.edits_ = edits_at_least(
+            self.attributions_, setting.table, setting.table, self.matches_.best, self.threshold
+        )
+        if not len(self.edits_):
+            self._say_why_nothing(setting)
+        return self.edits_.apply(X), copy.copy(y)
+
+    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
+        """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
+        return self.fit_resample(X, y, **params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its classifier."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._estimator(),
+                method_mapping=MethodMapping().add(caller="fit_resample", callee="fit"),
+            )
+        )
+
+    def _consult(self, setting: Setting, labels: Labels, sample_weight: Any) -> Any:
+        """Return the model to consult: fitted on the table, or the fitted one that was given."""
+        estimator = self._estimator()
+        if not is_frozen(estimator):
+            fit_params = self._fit_params("fit_resample", sample_weight)
+            return fit_model(estimator, setting.table.native, labels.codes, fit_params)
+        takes = getattr(estimator, "n_features_in_", None)
+        if setting.added is not None and takes == setting.width:
+            raise ModelError(
+                f"the fitted model takes {takes} columns, those of X without {setting.groups.name!r}: "
+                "it never sees the sensitive attribute, so there is nothing to repair. Consult a model "
+                "that was fitted with it, or give an unfitted estimator."
+            )
+        return estimator
+
+    def _positive_output(self, labels: Labels) -> int:
+        """Return which of the model's two outputs belongs to the positive label."""
+        classes = getattr(self.model_, "classes_", None)
+        if is_frozen(self.model_) and classes is not None and len(classes) == 2:
+            same = [k for k in (0, 1) if classes[k] == labels.classes[labels.positive]]
+            return same[0] if same else labels.positive
+        return labels.positive
+
+    def _say_why_nothing(self, setting: Setting) -> None:
+        name, phi = setting.groups.name, self.attributions_.values
+        if not len(self.matches_):
+            reason = "no row has a reference."
+        elif not (np.nanmax(self.attributions_.risk) or np.nanmax(np.abs(phi))):
+            reason = (
+                f"the consulted model never uses {name!r}: its output is the same whatever "
+                "the value. Unfairness that other columns carry is not what FairSHAP measures."
+            )
+        else:
+            reason = (
+                f"no attribution reaches threshold={self.threshold}; the largest is "
+                f"{np.nanmax(phi):.3g}, and the mean risk is {np.nanmean(self.attributions_.risk):.3g}."
+            )
+        warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
