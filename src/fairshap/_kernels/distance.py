@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from fairshap._typing import Codes, Floats, Ints
+from fairshap._typing import Bools, Codes, Floats, Ints
 
 # Two one-hot vectors of different categories are sqrt(2) apart.
 MISMATCH = 2.0
@@ -14,13 +14,16 @@ MISMATCH = 2.0
 _BLOCK_CELLS = 1 << 22
 
 
-def squared_distances(numbers: Floats, codes: Codes, other_numbers: Floats, other_codes: Codes) -> Floats:
+def squared_distances(
+    numbers: Floats, codes: Codes, other_numbers: Floats, other_codes: Codes, holes: Bools
+) -> Floats:
     """Return the squared distance of every row of the first block to every row of the second.
 
     ``sum((a - b)^2)`` over the numbers plus ``MISMATCH`` for each category that differs and for
-    each number that is present on one side and missing (NaN) on the other.
+    each number that is present on one side and missing (NaN) on the other. ``holes`` says which
+    columns of numbers may have missing ones; it must be the same for all blocks of a table, because the
+    order of summation follows it, and ties follow the last bit.
     """
-    holes = np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0)
     whole = ~holes
     if whole.any():
         squared: Floats = cdist(numbers[:, whole], other_numbers[:, whole], "sqeuclidean")
@@ -50,12 +53,13 @@ def nearest_both_ways(
         The same, the other way round.
     """
     n, m = len(numbers), len(other_numbers)
+    holes = np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0)
     nearest = np.empty(n, dtype=np.int64)
     squared = np.empty(n)
     other_nearest = np.zeros(m, dtype=np.int64)
     other_squared = np.full(m, np.inf)
     for block in _blocks(n, m):
-        distances = squared_distances(numbers[block], codes[block], other_numbers, other_codes)
+        distances = squared_distances(numbers[block], codes[block], other_numbers, other_codes, holes)
         nearest[block] = distances.argmin(axis=1)
         squared[block] = distances[np.arange(len(distances)), nearest[block]]
         row = distances.argmin(axis=0)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -118,23 +119,27 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
 
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row."""
-        codes = np.asarray(self._checked(X).predict(open_store(X).native))
+        check_is_fitted(self)
+        codes = np.asarray(self.estimator_.predict(self._checked(X)))
         return self.classes_[codes.astype(np.int64)]
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Native) -> Floats:
         """Return the probabilities of the two labels for each row."""
-        return np.asarray(self._checked(X).predict_proba(open_store(X).native))
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(self._checked(X)))
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X: Native) -> Floats:
         """Return the margin of each row."""
-        return np.asarray(self._checked(X).decision_function(open_store(X).native))
-
-    def _checked(self, X: Native) -> Any:
         check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(self._checked(X)))
+
+    def _checked(self, X: Native) -> Native:
+        """Return the rows to predict, which must have the columns that were fitted on."""
+        X = open_store(X).native
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self.estimator_
+        return X
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata this estimator takes and what it hands on to its classifier."""
@@ -150,7 +155,6 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = get_tags(self._estimator()).input_tags.allow_nan
         tags.input_tags.string = True
-        tags.input_tags.categorical = True
         return tags

@@ -1,7 +1,7 @@
 """Data frames as tables. The only place that knows pandas, polars and pyarrow apart."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -86,9 +86,11 @@ class PandasStore(FrameStore):
         return self.native.iloc[rows]
 
     def mix(self, sources: Sequence[Ints]) -> Native:
-        columns = {
-            column: self.native.iloc[:, column].array.take(rows) for column, rows in enumerate(sources)
-        }
+        # With its dtype said, a column of objects is not taken for text.
+        columns = {}
+        for column, rows in enumerate(sources):
+            cells = self.native.iloc[:, column]
+            columns[column] = pd.Series(cells.array.take(rows), dtype=cells.dtype, copy=False)
         mixed = pd.DataFrame(columns, copy=False)
         mixed.columns = self.native.columns
         return mixed
@@ -98,7 +100,7 @@ class PandasStore(FrameStore):
         for column, (rows, values) in cells.items():
             series = self.native.iloc[:, column].copy()
             series.iloc[rows] = pd.Series(list(values), dtype=series.dtype).array
-            changed.isetitem(column, series.array)
+            changed.isetitem(column, cast("Any", series))
         return changed
 
     def append(self, name: Hashable, values: Any) -> "PandasStore":
@@ -107,13 +109,17 @@ class PandasStore(FrameStore):
         return PandasStore(extended)
 
     def stack(self, other: Store) -> "PandasStore":
-        below = other.native.astype(self.native.dtypes.to_dict())
         # A category that X does not know would silently become a missing value.
-        lost = (below.isna() & ~other.native.isna()).any(axis=0)
-        if lost.any():
-            raise InputError(
-                f"R holds categories that X does not have, in column {listing(below.columns[lost])}."
-            )
+        for column, dtype in enumerate(self.native.dtypes):
+            if isinstance(dtype, pd.CategoricalDtype):
+                cells = other.native.iloc[:, column]
+                unknown = cells[cells.notna() & ~cells.isin(dtype.categories)]
+                if len(unknown):
+                    raise InputError(
+                        f"R holds categories that X does not have, in column {self.names[column]!r}: "
+                        f"{listing(unknown.unique())}."
+                    )
+        below = other.native.astype(self.native.dtypes.to_dict())
         return PandasStore(pd.concat([self.native, below], ignore_index=True))
 
 
@@ -132,7 +138,7 @@ class NarwhalsStore(FrameStore):
         return self._wrap()[:, column]
 
     def codes(self, column: int) -> tuple[Codes, int]:
-        coded = _dictionary(self.series(column).to_arrow()).indices.fill_null(-1).to_numpy()
+        coded = _indices(_dictionary(self.series(column).to_arrow()))
         present = coded >= 0
         codes = np.full(self.n_rows, -1, dtype=np.int32)
         # A dictionary may hold values that do not occur, in any order: number them anew.
@@ -234,13 +240,18 @@ def _dictionary(array: Any) -> Any:
     return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
 
 
+def _indices(encoded: Any) -> Ints:
+    """Return where each cell stands in the dictionary of an arrow array, -1 where it is missing."""
+    return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(), dtype=np.int64)
+
+
 def _assign_dictionary(column: Any, rows: Ints, values: Sequence[Any]) -> Any:
     """Change cells of a dictionary-encoded arrow column, whose type stays as it is."""
     encoded = _dictionary(column)
     known = encoded.dictionary.to_pylist()
     added = [value for value in dict.fromkeys(values) if value is not None and value not in known]
     position = {value: code for code, value in enumerate([*known, *added])}
-    indices = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    indices = _indices(encoded).copy()
     indices[rows] = [-1 if value is None else position[value] for value in values]
     return pa.DictionaryArray.from_arrays(
         pa.array(indices, type=column.type.index_type, mask=indices < 0),

@@ -1,0 +1,136 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from fairshap import MatchPlan, match
+from fairshap.exceptions import InputError, UnmatchedRowsWarning
+from tests.conftest import to_library, to_pandas
+
+NO_REPEATS = {"sensitive": "sex", "privileged": "m"}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(8, 24))
+    seed = draw(st.integers(0, 10_000))
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["m", "f"], n),
+            "age": rng.choice([20.0, 30.0, 45.0, np.nan], n),
+            "income": rng.normal(size=n).round(1) * 1000,
+            "town": rng.choice(["x", "y", "z", None], n),
+        }
+    )
+    X.loc[:3, "sex"] = ["m", "f", "m", "f"]
+    y = rng.integers(0, 2, n)
+    y[:4] = [0, 0, 1, 1]
+    return X, y
+
+
+def by_hand(X, y):
+    """One pair at a time, from the definition."""
+    scaled = {c: (X[c] - X[c].mean()) / (X[c].std(ddof=0) or 1.0) for c in ("age", "income")}
+    best = []
+    for i in range(len(X)):
+        candidates = []
+        for j in range(len(X)):
+            if X["sex"][i] == X["sex"][j] or y[i] != y[j]:
+                continue
+            squared = 0.0
+            for column in scaled.values():
+                a, b = column[i], column[j]
+                missing = int(np.isnan(a)) + int(np.isnan(b))
+                squared += 2.0 if missing == 1 else 0.0 if missing else (a - b) ** 2
+            a, b = X["town"][i], X["town"][j]
+            squared += 0.0 if (pd.isna(a) and pd.isna(b)) or a == b else 2.0
+            candidates.append((round(squared, 9), j))
+        best.append(min(candidates))
+    return best
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables())
+def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table):
+    X, y = table
+    plan = match(X, y, **NO_REPEATS)
+    expected = by_hand(X, y)
+    assert_allclose(plan.distance**2, [squared for squared, _ in expected], atol=1e-8)
+    sexes = X["sex"].to_numpy()
+    assert (sexes[plan.row] != sexes[plan.reference]).all()
+    assert (y[plan.row] == y[plan.reference]).all()
+    assert_array_equal(plan.row, np.arange(len(X)))
+    assert_array_equal(plan.weight, 1.0)
+
+
+def test_ties_go_to_the_lowest_row():
+    X = pd.DataFrame({"sex": ["m", "f", "f", "m", "f"], "town": ["x", "x", "x", "x", "x"]})
+    assert match(X, [0, 0, 0, 1, 1], **NO_REPEATS).best.tolist() == [1, 0, 0, 4, 3]
+
+
+def test_every_library_gives_the_same_plan_in_its_own_frame(people, library):
+    y = [0, 0, 1, 1, 0, 0]
+    X = to_library(people, library)
+    plan = match(X, y, **NO_REPEATS)
+    assert_array_equal(plan.reference, match(people, y, **NO_REPEATS).reference)
+    frame = plan.frame()
+    assert type(frame) is type(X)
+    assert list(to_pandas(frame).columns) == ["row", "reference", "weight", "distance"]
+
+
+def test_arrays_are_taken_as_given_and_frames_standardised():
+    numbers = np.array([[1, 0.0, 0.0], [0, 1.0, 900.0], [0, 9.0, 100.0]])
+    y = [0, 0, 0]
+    with pytest.raises(InputError):
+        match(numbers, y, sensitive=0, privileged=1)
+    numbers, y = np.vstack([numbers, numbers]), [0, 0, 0, 1, 1, 1]
+    assert match(numbers, y, sensitive=0, privileged=1).best[0] == 2
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c"])
+    scaled = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    nearest = 1 + np.argmin(((scaled[1:3, 1:] - scaled[0, 1:]) ** 2).sum(axis=1))
+    assert match(frame, y, sensitive="a", privileged=1).best[0] == nearest
+
+
+def test_the_sensitive_column_takes_no_part():
+    X = pd.DataFrame({"age": [20, 30, 21, 60, 61, 29], "z": [0.0, 5.0, 5.0, 0.0, 9.0, 9.0]})
+    plan = match(X, [0, 0, 1, 1, 0, 1], sensitive="age", privileged=lambda a: a > 25)
+    scaled = X["z"] / X["z"].std(ddof=0)
+    assert_allclose(plan.distance, np.abs(scaled[plan.row].to_numpy() - scaled[plan.reference].to_numpy()))
+
+
+def test_constant_columns_count_nothing():
+    X = pd.DataFrame({"sex": ["m", "f"] * 3, "c": [0.1 + 0.2] * 6, "d": [1, 1, 2, 2, 3, 3]})
+    assert_allclose(match(X, [0, 0, 0, 0, 1, 1], **NO_REPEATS).distance, 0)
+
+
+def test_rows_without_a_reference_are_counted_with_the_reason():
+    X = pd.DataFrame({"sex": ["m", "f", "m", "f", None, "m"], "x": range(6)})
+    with pytest.warns(UnmatchedRowsWarning) as caught:
+        plan = match(X, [0, 0, 1, 0, 1, 1], **NO_REPEATS)
+    text = str(caught[0].message)
+    assert "3 of 6 rows have no reference" in text
+    assert "1 rows have no value of 'sex'" in text
+    assert "2 privileged rows have the label 1, which the other group never has" in text
+    assert plan.unmatched.tolist() == [2, 4, 5]
+    assert plan.best.tolist() == [1, 0, -1, 0, -1, -1]
+    assert "3 of 6 rows unmatched" in repr(plan)
+    assert caught[0].filename == __file__
+
+
+def test_the_heaviest_reference_is_the_best():
+    plan = MatchPlan(
+        4, np.array([0, 0, 1]), np.array([2, 3, 3]), np.array([0.6, 0.4, 1.0]), np.array([0.1, 0.3, 0.2])
+    )
+    assert plan.best.tolist() == [2, 3, -1, -1]
+    assert len(plan) == 3
+
+
+@pytest.mark.parametrize(
+    ("reference", "weight", "message"), [([5], [1.0], "rows outside it"), ([1], [1.0, 2.0], "of one length")]
+)
+def test_impossible_plans_are_refused(reference, weight, message):
+    with pytest.raises(InputError, match=message):
+        MatchPlan(2, np.array([0]), np.array(reference), np.array(weight), np.array([0.0]))

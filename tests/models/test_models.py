@@ -1,0 +1,166 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import LinearSVC
+from xgboost import XGBClassifier
+
+from fairshap import ColumnEncoder
+from fairshap.exceptions import InputError, MarginWarning, ModelError
+from fairshap.models import Scorer, check_takes_weights, fit_model
+from fairshap.table import Table
+from tests.conftest import to_library
+
+RAW = pd.DataFrame({"town": ["x", "y", "x", "z"] * 10, "age": np.arange(40.0)})
+Y = np.arange(40) % 2
+
+
+class Returns:
+    def __init__(self, **outputs):
+        for name, output in outputs.items():
+            setattr(self, name, lambda X, output=output: output)
+
+
+def test_the_probability_of_the_positive_class_is_taken():
+    model = Returns(predict_proba=np.array([[0.3, 0.7]]))
+    assert Scorer(model)(np.zeros((1, 1))) == [0.7]
+    assert Scorer(model, positive=0)(np.zeros((1, 1))) == [0.3]
+
+
+def test_a_margin_is_taken_with_a_warning():
+    model = LinearSVC().fit(RAW[["age"]], Y)
+    with pytest.warns(MarginWarning, match=r"LinearSVC has no predict_proba.*units of that margin"):
+        scorer = Scorer(model)
+    np.testing.assert_array_equal(scorer(RAW[["age"]]), model.decision_function(RAW[["age"]]))
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(2, 3\) for 2 rows; a classifier with two classes returns \(2, 2\)"),
+        (np.zeros(2), r"shape \(2,\)"),
+        (np.zeros((3, 2)), r"shape \(3, 2\) for 2 rows"),
+        (np.full((2, 2), np.nan), "NaN or infinite values for 2 of 2 rows"),
+    ],
+)
+def test_outputs_of_the_wrong_shape_are_refused(output, message):
+    with pytest.raises(ModelError, match=message):
+        Scorer(Returns(predict_proba=output))(np.zeros((2, 2)))
+
+
+def test_a_model_that_cannot_be_asked_is_refused():
+    with pytest.raises(ModelError, match="neither predict_proba nor decision_function"):
+        Scorer(Returns(predict=np.zeros(2)))
+    with pytest.raises(ModelError, match="LogisticRegression is not fitted"):
+        Scorer(LogisticRegression())(np.zeros((2, 2)))
+
+
+def test_margins_of_a_wrong_shape_are_refused():
+    with pytest.warns(MarginWarning):
+        scorer = Scorer(Returns(decision_function=np.zeros((2, 3))))
+    with pytest.raises(ModelError, match=r"decision_function returned an array of shape \(2, 3\)"):
+        scorer(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "estimator", [XGBClassifier(n_estimators=3), LogisticRegression(), GaussianNB(), KNeighborsClassifier()]
+)
+def test_an_estimator_that_refuses_categories_is_fitted_behind_the_encoding(estimator, library):
+    model = fit_model(estimator, to_library(RAW, library), Y)
+    assert isinstance(model, Pipeline)
+    assert isinstance(model[0], ColumnEncoder)
+    assert model.predict_proba(to_library(RAW, library)).shape == (40, 2)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        HistGradientBoostingClassifier(),
+        XGBClassifier(enable_categorical=True),
+        LGBMClassifier(verbose=-1),
+        make_pipeline(OneHotEncoder(), LogisticRegression()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_an_estimator_that_takes_categories_is_taken_as_it_is(estimator):
+    X = RAW.astype({"town": "category"})
+    model = fit_model(estimator, X, Y)
+    assert type(model) is type(estimator)
+    assert not isinstance(model, Pipeline) or len(model) == 2
+
+
+def test_numeric_frames_and_arrays_are_never_encoded():
+    for X in (RAW[["age"]], RAW[["age"]].to_numpy(), pl.from_pandas(RAW[["age"]])):
+        assert isinstance(fit_model(LogisticRegression(), X, Y), LogisticRegression)
+
+
+def test_the_estimator_s_own_error_is_raised():
+    holes = RAW.assign(age=np.nan)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        fit_model(LogisticRegression(), holes[["age"]], Y)
+    with pytest.raises(ValueError, match="Input X contains NaN") as caught:
+        fit_model(LogisticRegression(), holes, Y)
+    assert "first gave LogisticRegression the raw table" in caught.value.__notes__[0]
+
+
+def test_weights_reach_the_last_step_of_a_pipeline():
+    weights = np.where(Y, 1.0, 1e-9)
+    pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    for estimator in (LogisticRegression(), pipeline):
+        model = fit_model(estimator, RAW, Y, {"sample_weight": weights})
+        assert (model.predict(RAW) == 1).all()
+
+
+def test_weights_for_an_estimator_that_takes_none_are_refused():
+    with pytest.raises(ModelError, match=r"KNeighborsClassifier\.fit does not take it"):
+        check_takes_weights(make_pipeline(OneHotEncoder(), KNeighborsClassifier()))
+    check_takes_weights(RidgeClassifier())
+
+
+def test_the_encoding_is_numbers_standardised_and_categories_one_hot(library):
+    X = pd.DataFrame({"age": [20.0, 40.0, np.nan], "town": ["x", None, "y"], "member": [True, False, True]})
+    encoded = ColumnEncoder().fit_transform(to_library(X, library))
+    expected = [[-1, 1, 0, 0, 1, 0], [1, 0, 1, 0, 0, 1], [np.nan, 0, 0, 1, 1, 0]]
+    np.testing.assert_allclose(encoded, expected)
+
+
+def test_unknown_categories_have_no_feature_and_numbers_must_stay_numbers():
+    encoder = ColumnEncoder().fit(RAW)
+    np.testing.assert_array_equal(
+        encoder.transform(pd.DataFrame({"town": ["new"], "age": [0.0]}))[0, :3], 0
+    )
+    with pytest.raises(InputError, match="'age' held numbers"):
+        encoder.transform(pd.DataFrame({"town": ["x"], "age": ["old"]}))
+
+
+def test_a_number_where_a_category_was_is_looked_up_among_the_categories():
+    X = pd.DataFrame({"code": pd.Categorical([1, 2, 1])})
+    encoder = ColumnEncoder().fit(X)
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"code": [2]})), [[0, 1]])
+
+
+def test_rare_categories_share_a_feature():
+    X = pd.DataFrame({"id": ["a", "a", "b", "b", "c", "d"]})
+    encoded = ColumnEncoder(max_categories=2).fit_transform(X)
+    np.testing.assert_array_equal(encoded, [[1, 0, 0]] * 2 + [[0, 1, 0]] * 2 + [[0, 0, 1]] * 2)
+
+
+def test_a_mix_of_rows_is_encoded_as_the_mix_of_their_encodings(people):
+    encoder = ColumnEncoder().fit(people)
+    table = Table.read(people)
+    own, other = np.arange(6), np.array([3, 2, 1, 0, 5, 4])
+    from_other = np.array([True, False, True, True, False, False])
+    mixed = table.store.mix([other if swapped else own for swapped in from_other])
+    widths = [column.width for column in encoder.columns_]
+    features = np.repeat(from_other, widths)
+    encoded = encoder.transform(people)
+    np.testing.assert_array_equal(
+        encoder.transform(mixed), np.where(features, encoded[other], encoded[own])
+    )
