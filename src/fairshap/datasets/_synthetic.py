@@ -20,7 +20,8 @@ def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = No
 
     So the discriminative risk depends on the district: it is zero in the south. Since those who commute
     far are far from everybody else, the nearest person of the other group lives in the other
-    district and is otherwise the same. A right repair replaces "north" by "south", and nothing else.
+    district and is otherwise the same. What FairSHAP must replace is known: "north" by "south", and
+    nothing else.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -53,8 +54,11 @@ def fit_model(estimator: Any, X: Native, y: Any, fit_params: dict[str, Any] | No
 
 
 def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Return the fit parameters as the estimator takes them; a pipeline's last step gets them."""
-    if not params or not isinstance(estimator, Pipeline):
+    """Return the fit parameters as the estimator takes them; a pipeline's last step gets them.
+
+    Where metadata is routed, the pipeline does that itself.
+    """
+    if not isinstance(estimator, Pipeline) or get_config()["enable_metadata_routing"]:
         return params
     name = estimator.steps[-1][0]
     return {f"{name}__{key}": value for key, value in params.items()}

@@ -1,0 +1,250 @@
+import datetime as dt
+import decimal
+import os
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from fairshap import Attributions, Edits, MatchPlan, select_edits
+from fairshap.edits._values import from_text, to_text
+from fairshap.exceptions import InputError, LedgerError
+from fairshap.table import Players, Table
+from tests.conftest import to_library, to_pandas
+
+SWAP = np.array([1, 0, 3, 2, 5, 4])
+
+
+def attributions_of(X, values, players=None):
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    return Attributions(
+        values=values,
+        standard_errors=np.zeros_like(values),
+        status=np.full(n, "exact"),
+        switched=Players.read(Table.read(X), players),
+        risk=np.zeros(n),
+        reference_risk=np.zeros(n),
+        library=Table.read(X).store.library,
+    )
+
+
+def plan_of(best):
+    rows = np.arange(len(best))
+    return MatchPlan(len(best), rows, np.asarray(best), np.ones(len(best)), np.zeros(len(best)))
+
+
+@pytest.fixture
+def phi(people):
+    values = np.zeros(people.shape)
+    values[0, 1] = values[2, 3] = values[2, 5] = values[4, 2] = values[5, 4] = 0.05
+    values[1, 1] = 0.0499
+    values[3, 1] = np.nan
+    return values
+
+
+def test_values_of_at_least_the_threshold_are_replaced_by_the_reference_s(people, phi, library):
+    X = to_library(people, library)
+    edits = select_edits(attributions_of(X, phi), X, plan_of(SWAP))
+    repaired = to_pandas(edits.apply(X))
+    expected = to_pandas(X).copy()
+    expected.loc[0, "age"] = 31.0
+    expected.loc[2, "town"], expected.loc[2, "joined"] = "x", pd.Timestamp("2021-01-01")
+    expected.loc[4, "children"] = 3
+    pd.testing.assert_frame_equal(repaired.astype(object), expected.astype(object))
+    assert edits.row.tolist() == [0, 2, 2, 4]  # row 5: member is False in both, so no edit
+    assert edits.reference.tolist() == [1, 3, 3, 5]
+    frame = edits.frame()
+    assert type(frame) is type(X)
+    frame = to_pandas(frame)
+    assert list(frame.columns) == ["row", "index", "column", "old", "new", "phi", "reference"]
+    assert frame["column"].tolist() == ["age", "town", "joined", "children"]
+    if library == "pandas":
+        assert frame["new"].tolist() == [31.0, "x", pd.Timestamp("2021-01-01"), 3]
+        assert type(frame["new"][3]) is int
+    else:
+        assert frame["new"].tolist() == ["31.0", "x", "2021-01-01 00:00:00", "3"]
+
+
+def test_references_as_rows_give_the_edits_of_the_plan(people, phi, library):
+    X = to_library(people, library)
+    R = to_library(people.iloc[SWAP].reset_index(drop=True), library)
+    by_rows = select_edits(attributions_of(X, phi), X, R)
+    by_plan = select_edits(attributions_of(X, phi), X, plan_of(SWAP))
+    assert to_pandas(by_rows.apply(X)).equals(to_pandas(by_plan.apply(X)))
+    assert by_rows.reference.tolist() == by_rows.row.tolist()  # the row of R
+
+
+def test_a_player_of_several_columns_is_edited_whole_where_it_differs():
+    X = np.array([[0, 1.0, 0.0, 0.0], [1, 0.0, 1.0, 0.0]])
+    a = attributions_of(X, [[0, 0.3], [0, 0.0]], players={"town": [1, 2, 3]})
+    edits = select_edits(a, X, plan_of([1, 0]))
+    assert edits.column == [1, 2]
+    assert edits.phi.tolist() == [0.3, 0.3]
+    assert edits.apply(X).tolist() == [[0, 0, 1, 0], [1, 0, 1, 0]]
+
+
+def test_a_repeated_index_is_no_trouble(people, phi):
+    people.index = ["a"] * 6
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    assert edits.index == ["a"] * 4
+    repaired = edits.apply(people)
+    assert repaired.index.tolist() == ["a"] * 6
+    assert repaired["age"].tolist()[:2] == [31.0, 31.0]
+    assert (repaired["children"].to_numpy() == [0, 1, 2, 0, 3, 3]).all()
+
+
+def test_the_table_is_not_changed(people, phi, library):
+    X = to_library(people, library)
+    before = to_pandas(X).copy(deep=True)
+    edits = select_edits(attributions_of(X, phi), X, plan_of(SWAP))
+    edits.apply(X)
+    pd.testing.assert_frame_equal(to_pandas(X), before)
+
+
+def test_a_written_ledger_is_read_back_and_applied_with_the_same_result(people, phi, library, tmp_path):
+    X = to_library(people, library)
+    edits = select_edits(attributions_of(X, phi), X, plan_of(SWAP))
+    edits.write(tmp_path / "edits.csv")
+    again = Edits.read(tmp_path / "edits.csv")
+    for name in ("row", "phi", "reference"):
+        assert_array_equal(getattr(again, name), getattr(edits, name))
+    assert again.column == edits.column
+    assert again.index == edits.index
+    assert [type(v) for v in again.new] == [type(v) for v in Edits.read(tmp_path / "edits.csv").new]
+    assert to_pandas(again.apply(X)).equals(to_pandas(edits.apply(X)))
+
+
+def test_an_empty_ledger_is_a_ledger(people, tmp_path):
+    edits = select_edits(attributions_of(people, np.zeros(people.shape)), people, plan_of(SWAP))
+    assert len(edits) == 0
+    assert len(edits.frame()) == 0
+    edits.write(tmp_path / "edits.csv")
+    again = Edits.read(tmp_path / "edits.csv")
+    assert len(again) == 0
+    pd.testing.assert_frame_equal(again.apply(people), people)
+    assert again.apply(people) is not people
+
+
+CELLS = st.one_of(
+    st.text(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.dates(),
+    st.times(),
+    st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)).map(pd.Timestamp),
+    st.timedeltas(dt.timedelta(-1000), dt.timedelta(1000)).map(pd.Timedelta),
+    st.none(),
+)
+
+
+@given(st.one_of(CELLS, st.tuples(CELLS, CELLS)))
+def test_a_cell_written_as_text_comes_back_as_it_was(cell):
+    back = from_text(*to_text(cell))
+    assert back == cell
+    assert type(back) is type(cell)
+
+
+@pytest.mark.parametrize(
+    ("cell", "back"), [(np.int64(3), 3), (np.float32(0.1), float(np.float32(0.1))), (np.str_("x"), "x"), (pd.NaT, None)]
+)
+def test_numpy_and_missing_cells_become_plain_ones(cell, back):
+    assert from_text(*to_text(cell)) == back
+
+
+def test_what_a_ledger_cannot_hold_is_refused():
+    with pytest.raises(LedgerError, match="a cell of type list"):
+        to_text([1])
+    with pytest.raises(LedgerError, match="'x' is not a value of type 'int'"):
+        from_text("int", "x")
+    with pytest.raises(LedgerError, match="of type 'colour'"):
+        from_text("colour", "red")
+
+
+def test_odd_text_survives_the_file(tmp_path):
+    texts = ['comma, "quote"', "new\nline", "007", "", " space ", "ünïcode", "None", "nan"]
+    X = pd.DataFrame({"t": texts})
+    n = len(texts)
+    edits = select_edits(attributions_of(X, np.ones((n, 1))), X, plan_of((np.arange(n) + 1) % n))
+    edits.write(tmp_path / "edits.csv")
+    assert Edits.read(tmp_path / "edits.csv").apply(X)["t"].tolist() == [*texts[1:], texts[0]]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "category", "boolean", "bool", "string"])
+def test_types_survive_the_file(dtype, tmp_path):
+    X = pd.DataFrame({"c": pd.Series([0, 1, 0, 1], dtype="int64").astype(dtype)})
+    edits = select_edits(attributions_of(X, np.ones((4, 1))), X, plan_of([1, 0, 3, 2]))
+    edits.write(tmp_path / "edits.csv")
+    repaired = Edits.read(tmp_path / "edits.csv").apply(X)
+    pd.testing.assert_frame_equal(repaired, X.iloc[[1, 0, 3, 2]].reset_index(drop=True))
+
+
+def test_decimal_and_date_columns_survive_the_file(tmp_path):
+    X = pl.DataFrame(
+        {"m": [decimal.Decimal("1.50"), decimal.Decimal("2.25")], "d": [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]}
+    )
+    edits = select_edits(attributions_of(X, np.ones((2, 2))), X, plan_of([1, 0]))
+    edits.write(tmp_path / "edits.csv")
+    assert Edits.read(tmp_path / "edits.csv").apply(X).equals(X[::-1])
+
+
+def test_a_ledger_is_not_applied_to_another_table(people, phi):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    other = people.copy()
+    other.loc[2, "town"] = "y"
+    with pytest.raises(LedgerError, match=r"row 2, column 'town' holds 'y'; the ledger expects"):
+        edits.apply(other)
+    with pytest.raises(LedgerError, match="edits row 4, X has 3 rows"):
+        edits.apply(people.head(3))
+    with pytest.raises(LedgerError, match="column that is not there: column='age'"):
+        edits.apply(people.drop(columns="age"))
+    with pytest.raises(LedgerError, match=r"holds 31\.0; the ledger expects 30\.0"):
+        edits.apply(edits.apply(people))
+
+
+def test_what_is_no_ledger_is_refused(tmp_path):
+    path = tmp_path / "edits.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(LedgerError, match="is not a ledger of fairshap"):
+        Edits.read(path)
+    path.write_text("row,index,column,old,new,phi,reference,index_type,column_type,old_type,new_type\nx,0,c,1,2,0.1,1,int,str,int,int\n")
+    with pytest.raises(LedgerError, match="is damaged"):
+        Edits.read(path)
+
+
+def test_a_file_is_written_whole_or_not_at_all(people, phi, tmp_path, monkeypatch):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    path = tmp_path / "edits.csv"
+    path.write_text("the old file")
+
+    def fails(self):
+        yield ["half a line"]
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Edits, "_lines", fails)
+    with pytest.raises(OSError, match="no space left"):
+        edits.write(path)
+    assert path.read_text() == "the old file"
+    assert os.listdir(tmp_path) == ["edits.csv"]
+
+
+@pytest.mark.parametrize("threshold", [0, -0.1, "0.05", None, True, float("nan")])
+def test_a_threshold_must_be_a_positive_number(people, phi, threshold):
+    with pytest.raises(InputError, match=r"threshold=.* must be a number above 0"):
+        select_edits(attributions_of(people, phi), people, plan_of(SWAP), threshold=threshold)
+
+
+def test_attributions_of_another_table_are_refused(people, phi):
+    with pytest.raises(InputError, match="are for 6 rows and 6 columns, X has 3 and 6"):
+        select_edits(attributions_of(people, phi), people.head(3), plan_of([1, 0, 2]))
+
+
+def test_a_ledger_says_how_much_it_holds(people, phi):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    assert repr(edits) == "Edits(4 cells in 3 rows and 4 columns)"

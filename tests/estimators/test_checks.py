@@ -1,0 +1,57 @@
+"""scikit-learn's own checks, on instances that really repair."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fairshap import FairSHAPClassifier
+
+
+class AboveMedian:
+    """A predicate with a name that is the same in every process, as parallel test runs need."""
+
+    def __call__(self, values):
+        return values > np.median(values)
+
+    def __repr__(self):
+        return "above_median"
+
+
+above_median = AboveMedian()
+
+
+REPAIRING = FairSHAPClassifier(LogisticRegression(), sensitive=0, privileged=above_median, threshold=0.01)
+BOOSTED = FairSHAPClassifier(
+    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
+    sensitive=0,
+    privileged=above_median,
+    threshold=0.01,
+)
+
+
+def expected_failures(classifier):
+    if isinstance(classifier.estimator, HistGradientBoostingClassifier):
+        return {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "HistGradientBoosting itself adds up weights in float32, so a row of weight 2 and a row "
+                "given twice differ in the eighth digit."
+            )
+        }
+    return {}
+
+
+# The checks fit on a handful of random rows, some of which have no reference or nothing to repair.
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FairshapWarning")
+@parametrize_with_checks([REPAIRING, BOOSTED], expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_checked_instances_really_repair():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    for classifier in (REPAIRING, BOOSTED):
+        assert len(classifier.fit(X, y).repair_.edits_) > 0

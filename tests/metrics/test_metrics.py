@@ -1,0 +1,229 @@
+import fairlearn.metrics as fm
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import wasserstein_distance
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.svm import LinearSVC
+
+from fairshap import metrics
+from fairshap.exceptions import GroupError, InputError, TargetError
+from tests.conftest import NumpyLogistic, to_library
+
+GAPS = [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+
+
+def predictions(seed, n=200, values="mf"):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 2, n), rng.integers(0, 2, n), rng.choice(list(values), n), rng.random(n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_groups_agree_with_fairlearn(seed):
+    y, p, s, weights = predictions(seed)
+    given_to_both = {"sensitive_features": s, "sample_weight": weights}
+    dp = metrics.demographic_parity(y, p, privileged="m", **given_to_both)
+    assert_allclose(dp, fm.demographic_parity_difference(y, p, **given_to_both))
+    eo = metrics.equal_opportunity(y, p, privileged="m", **given_to_both)
+    assert_allclose(eo, fm.equal_opportunity_difference(y, p, **given_to_both))
+    assert_allclose(metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights))
+
+
+def test_precision_gaps_are_those_of_the_definition():
+    y, p, s, _ = predictions(0)
+    rate = [y[(s == v) & (p == 1)].mean() for v in "mf"]
+    gap = metrics.predictive_quality_parity(y, p, sensitive_features=s, privileged="m")
+    assert_allclose(gap, abs(rate[0] - rate[1]))
+
+
+def test_all_unprivileged_values_are_pooled():
+    y, p, s, _ = predictions(1, values="wbha")
+    expected = abs(p[s == "w"].mean() - p[s != "w"].mean())
+    assert_allclose(metrics.demographic_parity(y, p, sensitive_features=s, privileged="w"), expected)
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_a_group_with_nothing_to_take_a_rate_of_counts_nothing(gap):
+    y, p, s = [0, 0, 1, 1], [0, 0, 1, 1], ["f", "f", "m", "m"]
+    assert gap(y, p, sensitive_features=s, privileged="m") == 1.0
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_labels_and_attributes_come_in_any_form(gap):
+    y, p, s, _ = predictions(2)
+    expected = gap(y, p, sensitive_features=s, privileged="m")
+    words = np.array(["no", "yes"])
+    for y2, p2, s2 in [
+        (words[y], words[p], pd.Series(s, index=np.arange(200) + 7)),
+        (y.astype(bool), p.astype(bool), list(s)),
+        (pd.Series(y), pl.Series(p), pl.Series(s)),
+        (y, p, pd.DataFrame({"sex": s})),
+        (np.where(y, 1, -1), np.where(p, 1, -1), s),
+    ]:
+        assert_allclose(gap(y2, p2, sensitive_features=s2, privileged="m"), expected)
+    other = gap(1 - y, 1 - p, sensitive_features=s, privileged="m", positive=0)
+    assert_allclose(other, expected)
+
+
+def test_rows_without_the_attribute_are_left_out():
+    y, p, s = [0, 1, 0, 1, 1], [1, 1, 0, 1, 0], ["m", "m", "f", "f", None]
+    assert metrics.demographic_parity(y, p, sensitive_features=s, privileged="m") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"y_pred": [0, 1]}, InputError, "y_true 4, y_pred 2"),
+        ({"y_pred": [0.1, 0.7, 0.3, 0.2]}, TargetError, "Are these probabilities"),
+        ({"sensitive_features": ["m", "f"]}, InputError, "one value for each of 4 rows"),
+        ({"sensitive_features": None}, GroupError, "not given"),
+        ({"sensitive_features": ["f"] * 4}, GroupError, "'m' does not occur"),
+        ({"y_true": ["a"] * 4, "y_pred": ["a"] * 4}, TargetError, "say which label is positive"),
+        ({"positive": 7}, TargetError, "positive=7 does not occur"),
+        ({"sample_weight": [1]}, InputError, "one weight for each of 4 rows"),
+        ({"y_true": [0, 1, None, 1]}, TargetError, "missing values"),
+    ],
+)
+def test_bad_arguments_are_refused(change, error, message):
+    arguments = {"y_true": [0, 1, 0, 1], "y_pred": [0, 1, 1, 1], "sensitive_features": ["m", "m", "f", "f"]}
+    arguments |= change
+    with pytest.raises(error, match=message):
+        metrics.demographic_parity(
+            arguments.pop("y_true"), arguments.pop("y_pred"), privileged="m", **arguments
+        )
+
+
+def test_the_table_by_group_has_the_rates_of_each():
+    y, p, s, score = predictions(3, values="mmmf")
+    s = s.astype(object)
+    s[:5] = None
+    table = metrics.group_table(y, p, sensitive_features=pd.Series(s, name="sex"), y_score=score)
+    assert table.index.name == "sex"
+    assert table.index[0] == "m"
+    assert table["rows"].sum() == 200
+    assert table["rows"].iloc[2] == 5
+    m = s == "m"
+    assert_allclose(table.loc["m", "true_positive_rate"], p[m & (y == 1)].mean())
+    assert_allclose(table.loc["m", "false_positive_rate"], p[m & (y == 0)].mean())
+    assert_allclose(table.loc["m", "precision"], y[m & (p == 1)].mean())
+    assert_allclose(table.loc["m", "accuracy"], (p == y)[m].mean())
+    assert_allclose(table.loc["f", "mean_score"], score[s == "f"].mean())
+
+
+def test_a_rate_of_nothing_is_not_a_number():
+    table = metrics.group_table([0, 0], [0, 0], sensitive_features=["m", "f"])
+    assert table["precision"].isna().all()
+    assert (table["positive_rate"] == 0).all()
+
+
+def test_risk_is_the_change_that_the_attribute_alone_makes(library):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": [0.0, 1.0] * 10, "x": rng.normal(size=20)})
+    model = LogisticRegression().fit(frame.to_numpy(), rng.integers(0, 2, 20))
+
+    class OnArrays:
+        def predict_proba(self, X):
+            return model.predict_proba(np.asarray(X))
+
+    p = [model.predict_proba(frame.assign(sex=v).to_numpy())[:, 1] for v in (0.0, 1.0)]
+    X = to_library(frame, library)
+    risk = metrics.discriminative_risk(OnArrays(), X, sensitive="sex", privileged=1, reduce=None)
+    assert_allclose(risk, np.abs(p[0] - p[1]), atol=1e-12)
+    mean = metrics.discriminative_risk(OnArrays(), X, sensitive="sex", privileged=1)
+    assert_allclose(mean, risk.mean())
+
+
+def test_risk_of_a_quantity_that_is_missing_is_not_a_number():
+    X = np.array([[20.0, 1], [40, 1], [np.nan, 1]])
+
+    class Model:
+        def predict_proba(self, X):
+            p = np.nan_to_num(X[:, 0]) / 100
+            return np.column_stack([1 - p, p])
+
+    options = {"sensitive": 0, "privileged": lambda age: age > 30}
+    assert_allclose(metrics.discriminative_risk(Model(), X, **options, reduce=None), [0.2, 0.2, np.nan])
+    assert_allclose(metrics.discriminative_risk(Model(), X, **options), 0.2)
+
+
+def test_an_unknown_reduction_is_refused():
+    with pytest.raises(InputError, match="reduce='sum' is not known"):
+        metrics.discriminative_risk(None, np.eye(2), sensitive=0, privileged=1, reduce="sum")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_the_bound_holds_for_the_rows_at_hand(seed, levels):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels + 1, size=(30, 3)).astype(float)
+    X[:, 0] = np.arange(30) % 2
+    model = NumpyLogistic(rng.normal(size=3) * 2, rng.normal(size=(3, 3)))
+    bound = metrics.demographic_parity_bound(model, X, sensitive=0, privileged=1)
+    assert bound.score_parity <= bound.bound + 1e-12
+    assert 0 <= bound.total_variation <= 1
+    assert bound.is_vacuous == (bound.bound >= 1)
+    score = metrics.score_demographic_parity(
+        None, model.predict_proba(X)[:, 1], sensitive_features=X[:, 0], privileged=1
+    )
+    assert_allclose(bound.score_parity, score, atol=1e-12)
+
+
+def test_rows_that_no_two_share_make_the_bound_vacuous():
+    X = np.column_stack([np.arange(40) % 2, np.random.default_rng(0).normal(size=40)])
+    bound = metrics.demographic_parity_bound(NumpyLogistic([1.0, 1.0]), X, sensitive=0, privileged=1)
+    assert bound.total_variation == 1.0
+    assert bound.is_vacuous
+
+
+def test_the_bound_is_refused_where_it_does_not_hold():
+    X = np.array([[0.0, 1], [1, 2], [2, 3], [1, 1]])
+    with pytest.raises(InputError, match="two values of the attribute"):
+        metrics.demographic_parity_bound(NumpyLogistic([1, 1]), X, sensitive=0, privileged=1)
+    svm = LinearSVC().fit(X, [0, 1, 0, 1])
+    with pytest.warns(UserWarning), pytest.raises(InputError, match="decision function only"):
+        metrics.demographic_parity_bound(svm, X[:2], sensitive=0, privileged=1)
+    with pytest.raises(InputError, match=r"y_score has shape \(4, 2\)"):
+        metrics.score_demographic_parity(None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1)
+
+
+def test_fidelity_is_the_distance_between_the_columns(people, library):
+    after = people.copy()
+    after.loc[0, "children"] = 3
+    after.loc[0, "town"] = "z"
+    after.loc[0, "age"] = np.nan
+    fidelity = metrics.data_fidelity(to_library(people, library), to_library(after, library))
+    moved = fidelity.columns
+    old = people["children"].to_numpy(float)
+    new = after["children"].to_numpy(float)
+    assert_allclose(moved["children"], wasserstein_distance(old / old.std(), new / old.std()))
+    assert_allclose(moved["town"], 1 / 6)
+    assert moved["age"] > 1 / 6
+    assert moved["sex"] == moved["member"] == moved["joined"] == 0
+    assert_allclose(fidelity.mean, np.mean(list(moved.values())))
+    assert_allclose(fidelity.std, np.std(list(moved.values())))
+    rate = metrics.training_adjustment_rate(to_library(people, library), to_library(after, library))
+    assert_allclose(rate, 3 / 36)
+
+
+def test_fidelity_of_arrays_is_as_given():
+    before, after = np.array([[0.0], [10.0]]), np.array([[0.0], [20.0]])
+    assert_allclose(metrics.data_fidelity(before, after).mean, 5)
+
+
+@pytest.mark.parametrize(
+    ("after", "message"),
+    [(pd.DataFrame({"a": [1]}), "2 and 1 rows"), (pd.DataFrame({"b": [1, 2]}), "same columns"), (np.ones((2, 1)), "same type")],
+)
+def test_tables_that_cannot_be_compared_are_refused(after, message):
+    with pytest.raises(InputError, match=message):
+        metrics.data_fidelity(pd.DataFrame({"a": [1, 2]}), after)
+
+
+def test_a_column_that_becomes_all_missing_moved_by_its_share():
+    before, after = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": [np.nan, np.nan]})
+    assert metrics.data_fidelity(before, after).mean == 1.0
