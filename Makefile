@@ -35,8 +35,9 @@ types:
 layers:
 	$(BIN)/lint-imports
 
+# Two workers with one thread each: with more they wait for each other.
 tests:
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 bench:
 	@$(MAKE) --no-print-directory setup

@@ -152,9 +152,7 @@ def test_the_attribute_cannot_share_a_player():
 def test_a_plan_and_its_reference_rows_give_the_same(library):
     d = fairshap.datasets.make_biased(60, random_state=0)
     columns = ["district", "colour"]
-    model = make_pipeline(
-        fairshap.ColumnEncoder(), StandardScaler(), LogisticRegression()
-    ).fit(d.X, d.y)
+    model = make_pipeline(fairshap.ColumnEncoder(), StandardScaler(), LogisticRegression()).fit(d.X, d.y)
     X = to_library(d.X, library)
     plan = fairshap.match(X, d.y, sensitive="group", privileged="a")
     R = to_library(d.X.iloc[plan.best].reset_index(drop=True), library)

@@ -81,7 +81,8 @@ def test_what_is_not_there_is_refused(arguments, message):
 
 def test_a_dataset_says_what_it_is():
     assert repr(datasets.load("german")) == (
-        "Dataset('german': 1000 rows, 9 columns, y = 1 is a bad credit risk, sensitive 'sex', privileged 'male')"
+        "Dataset('german': 1000 rows, 9 columns, y = 1 is a bad credit risk, sensitive 'sex', "
+        "privileged 'male')"
     )
 
 

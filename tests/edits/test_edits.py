@@ -1,6 +1,5 @@
 import datetime as dt
 import decimal
-import os
 
 import numpy as np
 import pandas as pd
@@ -152,7 +151,8 @@ def test_a_cell_written_as_text_comes_back_as_it_was(cell):
 
 
 @pytest.mark.parametrize(
-    ("cell", "back"), [(np.int64(3), 3), (np.float32(0.1), float(np.float32(0.1))), (np.str_("x"), "x"), (pd.NaT, None)]
+    ("cell", "back"),
+    [(np.int64(3), 3), (np.float32(0.1), float(np.float32(0.1))), (np.str_("x"), "x"), (pd.NaT, None)],
 )
 def test_numpy_and_missing_cells_become_plain_ones(cell, back):
     assert from_text(*to_text(cell)) == back
@@ -187,7 +187,10 @@ def test_types_survive_the_file(dtype, tmp_path):
 
 def test_decimal_and_date_columns_survive_the_file(tmp_path):
     X = pl.DataFrame(
-        {"m": [decimal.Decimal("1.50"), decimal.Decimal("2.25")], "d": [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]}
+        {
+            "m": [decimal.Decimal("1.50"), decimal.Decimal("2.25")],
+            "d": [dt.date(2020, 1, 1), dt.date(2021, 1, 1)],
+        }
     )
     edits = select_edits(attributions_of(X, np.ones((2, 2))), X, plan_of([1, 0]))
     edits.write(tmp_path / "edits.csv")
@@ -213,7 +216,9 @@ def test_what_is_no_ledger_is_refused(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(LedgerError, match="is not a ledger of fairshap"):
         Edits.read(path)
-    path.write_text("row,index,column,old,new,phi,reference,index_type,column_type,old_type,new_type\nx,0,c,1,2,0.1,1,int,str,int,int\n")
+    path.write_text(
+        "row,index,column,old,new,phi,reference,index_type,column_type,old_type,new_type\nx,0,c,1,2,0.1,1,int,str,int,int\n"
+    )
     with pytest.raises(LedgerError, match="is damaged"):
         Edits.read(path)
 
@@ -231,7 +236,7 @@ def test_a_file_is_written_whole_or_not_at_all(people, phi, tmp_path, monkeypatc
     with pytest.raises(OSError, match="no space left"):
         edits.write(path)
     assert path.read_text() == "the old file"
-    assert os.listdir(tmp_path) == ["edits.csv"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("threshold", [0, -0.1, "0.05", None, True, float("nan")])

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
 import fairshap
-from fairshap import FairSHAP, FairSHAPClassifier, datasets, metrics
+from fairshap import FairSHAP, FairSHAPClassifier, datasets
 from fairshap.exceptions import (
     ColumnError,
     GroupError,
@@ -288,12 +288,19 @@ def test_metadata_is_routed():
     with sklearn.config_context(enable_metadata_routing=True):
         inner = Recorder().set_fit_request(sample_weight=True)
         encoded = Pipeline([("encode", fairshap.ColumnEncoder()), ("model", inner)])
-        classifier = FairSHAPClassifier(encoded, privileged="a").set_fit_request(
-            sensitive_features=True, sample_weight=True
-        ).set_score_request(sample_weight=False)
+        classifier = (
+            FairSHAPClassifier(encoded, privileged="a")
+            .set_fit_request(sensitive_features=True, sample_weight=True)
+            .set_score_request(sample_weight=False)
+        )
         Recorder.seen.clear()
         scores = cross_validate(
-            classifier, X, D.y, cv=2, params={"sensitive_features": s, "sample_weight": weights}, error_score="raise"
+            classifier,
+            X,
+            D.y,
+            cv=2,
+            params={"sensitive_features": s, "sample_weight": weights},
+            error_score="raise",
         )
         assert (scores["test_score"] > 0.5).all()
         assert [len(seen) for seen in Recorder.seen] == [150] * 4
@@ -319,7 +326,9 @@ def test_a_model_that_never_uses_the_attribute_leaves_nothing_to_repair():
 
 def test_a_threshold_out_of_reach_is_said():
     fs = FairSHAP(XGBClassifier(**QUICK), **SETTING, threshold=5)
-    with pytest.warns(NothingToRepairWarning, match=r"no attribution reaches threshold=5; the largest is 0\."):
+    with pytest.warns(
+        NothingToRepairWarning, match=r"no attribution reaches threshold=5; the largest is 0\."
+    ):
         fs.fit(D.X, D.y)
 
 
@@ -344,7 +353,10 @@ def test_a_label_that_one_group_never_has_leaves_those_rows():
 
 def test_when_no_row_has_a_reference_that_is_said():
     y = (D.X["group"] == "a").astype(int)
-    with pytest.warns(UnmatchedRowsWarning), pytest.warns(NothingToRepairWarning, match="no row has a reference"):
+    with (
+        pytest.warns(UnmatchedRowsWarning),
+        pytest.warns(NothingToRepairWarning, match="no row has a reference"),
+    ):
         FairSHAP(XGBClassifier(**QUICK), **SETTING).fit(D.X, y)
 
 
@@ -362,8 +374,16 @@ def test_missing_values_are_edited_like_others():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"sensitive": "gruop"}, ColumnError, r"sensitive='gruop' is not a column of X.* Did you mean 'group'\?"),
-        ({"privileged": "A"}, GroupError, r"'A' does not occur in 'group', which holds .* Did you mean 'a'\?"),
+        (
+            {"sensitive": "gruop"},
+            ColumnError,
+            r"sensitive='gruop' is not a column of X.* Did you mean 'group'\?",
+        ),
+        (
+            {"privileged": "A"},
+            GroupError,
+            r"'A' does not occur in 'group', which holds .* Did you mean 'a'\?",
+        ),
         ({"sensitive": None}, InputError, "sensitive is not given"),
         ({"privileged": None}, GroupError, "privileged is not given"),
         ({"threshold": 0}, InputError, "threshold=0"),
@@ -437,7 +457,9 @@ def test_nothing_that_was_given_is_changed():
     weights = np.ones(300)
     estimator = XGBClassifier(**QUICK)
     before = estimator.get_params()
-    _, y_out = FairSHAP(estimator, privileged="a").fit_resample(X, y, sensitive_features=s, sample_weight=weights)
+    _, y_out = FairSHAP(estimator, privileged="a").fit_resample(
+        X, y, sensitive_features=s, sample_weight=weights
+    )
     pd.testing.assert_frame_equal(X, D.X.drop(columns="group"))
     pd.testing.assert_series_equal(y, D.y)
     pd.testing.assert_series_equal(s, D.X["group"])

@@ -49,7 +49,8 @@ def test_a_quantity_is_switched_to_the_median_of_the_other_side():
 
 
 @pytest.mark.parametrize(
-    ("closed", "expected"), [("right", [0, 1, 1]), ("left", [1, 1, 0]), ("both", [1, 1, 1]), ("neither", [0, 1, 0])]
+    ("closed", "expected"),
+    [("right", [0, 1, 1]), ("left", [1, 1, 0]), ("both", [1, 1, 1]), ("neither", [0, 1, 0])],
 )
 def test_intervals_are_open_or_closed_as_they_say(closed, expected):
     groups = groups_of([25, 40, 60, 10], pd.Interval(25, 60, closed=closed))
@@ -129,7 +130,10 @@ def test_an_attribute_that_is_not_there_is_asked_for(people, sensitive, beside, 
 @pytest.mark.parametrize(
     ("R", "message"),
     [
-        (pd.DataFrame({"sex": ["m"], "x": [1]}), "one reference row for each row of X: X has 2 rows, R has 1"),
+        (
+            pd.DataFrame({"sex": ["m"], "x": [1]}),
+            "one reference row for each row of X: X has 2 rows, R has 1",
+        ),
         (pd.DataFrame({"x": [1, 2], "sex": ["m", "f"]}), "columns of X in the same order"),
         (np.zeros((2, 2)), "X is a DataFrame and R a ndarray"),
     ],

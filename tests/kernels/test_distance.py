@@ -68,8 +68,8 @@ def test_a_mismatch_costs_what_it_costs_in_one_hot_space():
     numbers = rng.normal(size=(300, 3))
     codes = rng.integers(0, 4, size=(300, 2)).astype(np.int32)
     one_hot = np.hstack([numbers, *(pd.get_dummies(column).to_numpy(float) for column in codes.T)])
-    distances, neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(one_hot[150:]).kneighbors(
-        one_hot[:150]
+    distances, neighbours = (
+        NearestNeighbors(n_neighbors=1, algorithm="brute").fit(one_hot[150:]).kneighbors(one_hot[:150])
     )
     nearest, squared, _, _ = nearest_both_ways(numbers[:150], codes[:150], numbers[150:], codes[150:])
     assert_array_equal(nearest, neighbours[:, 0])

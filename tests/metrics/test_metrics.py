@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.svm import LinearSVC
 
 from fairshap import metrics
-from fairshap.exceptions import GroupError, InputError, TargetError
+from fairshap.exceptions import GroupError, InputError, MarginWarning, TargetError
 from tests.conftest import NumpyLogistic, to_library
 
 GAPS = [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
@@ -31,7 +31,9 @@ def test_two_groups_agree_with_fairlearn(seed):
     assert_allclose(dp, fm.demographic_parity_difference(y, p, **given_to_both))
     eo = metrics.equal_opportunity(y, p, privileged="m", **given_to_both)
     assert_allclose(eo, fm.equal_opportunity_difference(y, p, **given_to_both))
-    assert_allclose(metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights))
+    assert_allclose(
+        metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights)
+    )
 
 
 def test_precision_gaps_are_those_of_the_definition():
@@ -185,10 +187,12 @@ def test_the_bound_is_refused_where_it_does_not_hold():
     with pytest.raises(InputError, match="two values of the attribute"):
         metrics.demographic_parity_bound(NumpyLogistic([1, 1]), X, sensitive=0, privileged=1)
     svm = LinearSVC().fit(X, [0, 1, 0, 1])
-    with pytest.warns(UserWarning), pytest.raises(InputError, match="decision function only"):
+    with pytest.warns(MarginWarning), pytest.raises(InputError, match="decision function only"):
         metrics.demographic_parity_bound(svm, X[:2], sensitive=0, privileged=1)
     with pytest.raises(InputError, match=r"y_score has shape \(4, 2\)"):
-        metrics.score_demographic_parity(None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1)
+        metrics.score_demographic_parity(
+            None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1
+        )
 
 
 def test_fidelity_is_the_distance_between_the_columns(people, library):
@@ -217,7 +221,11 @@ def test_fidelity_of_arrays_is_as_given():
 
 @pytest.mark.parametrize(
     ("after", "message"),
-    [(pd.DataFrame({"a": [1]}), "2 and 1 rows"), (pd.DataFrame({"b": [1, 2]}), "same columns"), (np.ones((2, 1)), "same type")],
+    [
+        (pd.DataFrame({"a": [1]}), "2 and 1 rows"),
+        (pd.DataFrame({"b": [1, 2]}), "same columns"),
+        (np.ones((2, 1)), "same type"),
+    ],
 )
 def test_tables_that_cannot_be_compared_are_refused(after, message):
     with pytest.raises(InputError, match=message):

@@ -133,9 +133,7 @@ def test_the_encoding_is_numbers_standardised_and_categories_one_hot(library):
 
 def test_unknown_categories_have_no_feature_and_numbers_must_stay_numbers():
     encoder = ColumnEncoder().fit(RAW)
-    np.testing.assert_array_equal(
-        encoder.transform(pd.DataFrame({"town": ["new"], "age": [0.0]}))[0, :3], 0
-    )
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"town": ["new"], "age": [0.0]}))[0, :3], 0)
     with pytest.raises(InputError, match="'age' held numbers"):
         encoder.transform(pd.DataFrame({"town": ["x"], "age": ["old"]}))
 
@@ -161,6 +159,4 @@ def test_a_mix_of_rows_is_encoded_as_the_mix_of_their_encodings(people):
     widths = [column.width for column in encoder.columns_]
     features = np.repeat(from_other, widths)
     encoded = encoder.transform(people)
-    np.testing.assert_array_equal(
-        encoder.transform(mixed), np.where(features, encoded[other], encoded[own])
-    )
+    np.testing.assert_array_equal(encoder.transform(mixed), np.where(features, encoded[other], encoded[own]))

@@ -15,7 +15,8 @@ def test_by_default_each_column_is_a_player():
 
 
 @pytest.mark.parametrize(
-    ("given", "name"), [({"b": ["b=x", "b=y"]}, "b"), ([["b=x", "b=y"]], "b=x+b=y"), ({"c": ["b=x", "b=y"]}, "c")]
+    ("given", "name"),
+    [({"b": ["b=x", "b=y"]}, "b"), ([["b=x", "b=y"]], "b=x+b=y"), ({"c": ["b=x", "b=y"]}, "c")],
 )
 def test_sets_are_one_player_and_the_rest_stand_alone(given, name):
     players = Players.read(TABLE, given)

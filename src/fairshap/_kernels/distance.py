@@ -53,7 +53,7 @@ def nearest_both_ways(
         The same, the other way round.
     """
     n, m = len(numbers), len(other_numbers)
-    holes = np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0)
+    holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
     nearest = np.empty(n, dtype=np.int64)
     squared = np.empty(n)
     other_nearest = np.zeros(m, dtype=np.int64)

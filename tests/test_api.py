@@ -1,0 +1,85 @@
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import fairshap
+from fairshap import exceptions
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_public_names_are_these():
+    assert set(fairshap.__all__) == {
+        "FairSHAP",
+        "FairSHAPClassifier",
+        "MatchPlan",
+        "match",
+        "Attributions",
+        "attribute",
+        "Edits",
+        "select_edits",
+        "ColumnEncoder",
+        "datasets",
+        "exceptions",
+        "metrics",
+    }
+    assert set(fairshap.metrics.__all__) == {
+        "Fidelity",
+        "ParityBound",
+        "accuracy",
+        "data_fidelity",
+        "demographic_parity",
+        "demographic_parity_bound",
+        "discriminative_risk",
+        "equal_opportunity",
+        "group_table",
+        "predictive_quality_parity",
+        "score_demographic_parity",
+        "training_adjustment_rate",
+    }
+    assert set(fairshap.datasets.__all__) == {"Dataset", "load", "make_biased", "names"}
+    for module in (fairshap, fairshap.metrics, fairshap.datasets, exceptions):
+        for name in module.__all__:
+            assert hasattr(module, name)
+
+
+def test_the_version_is_the_package_s():
+    assert metadata.version("fairshap") == fairshap.__version__
+
+
+def test_every_error_and_warning_stands_in_the_tree():
+    tree = exceptions.__doc__
+    for name in exceptions.__all__:
+        assert re.search(rf"\b{name}\b", tree), name
+
+
+@pytest.mark.parametrize("extra", ["xgboost", "lightgbm", "polars", "shap", "fairlearn", "matplotlib"])
+def test_the_core_imports_no_extra(extra):
+    code = f"import sys, fairshap; sys.exit({extra!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_demo_tells_the_story_and_writes_the_files(tmp_path):
+    run = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py", "--out", tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.search(r"DR +0\.\d{4} +0\.\d{4}", run.stdout)
+    assert run.stdout.count(" -> ") == 10
+    edits = fairshap.Edits.read(tmp_path / "compas-edits.csv")
+    assert f"{len(edits)} of 45,441 cells" in run.stdout
+    assert len((tmp_path / "compas-repaired.csv").read_text().splitlines()) == 5050
+
+
+def test_the_readme_s_code_runs_as_it_stands():
+    readme = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})  # noqa: S102

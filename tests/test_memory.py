@@ -1,0 +1,16 @@
+"""No n x m array anywhere: what a dense plan would need does not fit into these limits."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MEMORY = Path(__file__).parents[1] / "benchmarks" / "memory.py"
+
+
+@pytest.mark.paper
+def test_adult_is_repaired_within_one_and_a_half_gibibytes():
+    run = subprocess.run([sys.executable, MEMORY, "raw"], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["MiB"] < 1536
