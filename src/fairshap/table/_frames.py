@@ -167,14 +167,13 @@ class NarwhalsStore(FrameStore):
             return self._assign_arrow(cells)
         changed = []
         for column, (rows, values) in cells.items():
-            series = self.series(column)
-            changed.append(series.scatter(rows.tolist(), self._new(series, values)))
-        return self._wrap().with_columns(*changed).to_native()
-
-    def _new(self, like: "nw.Series[Any]", values: Sequence[Any]) -> "nw.Series[Any]":
-        return nw.new_series(
-            like.name, list(values), like.dtype, backend=nw.get_native_namespace(self.native)
-        )
+            series = self.native.to_series(column)
+            new = type(series)(series.name, list(values), dtype=series.dtype)
+            # Taken from the old cells with the new ones below them: that works for every type.
+            source = np.arange(self.n_rows)
+            source[rows] = self.n_rows + np.arange(len(rows))
+            changed.append(series.clone().append(new).gather(source))
+        return self.native.with_columns(changed)
 
     def _assign_arrow(self, cells: Mapping[int, Cells]) -> Native:
         changed = self.native
