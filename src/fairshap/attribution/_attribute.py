@@ -11,10 +11,11 @@ from fairshap._kernels.shapley import (
     shapley_values,
     walk_values,
 )
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution._game import Game
 from fairshap.attribution._result import Attributions
-from fairshap.exceptions import InputError, did_you_mean, listing
+from fairshap.exceptions import InputError
 from fairshap.groups import Privileged, Setting
 from fairshap.matching import MatchPlan
 from fairshap.models import Scorer

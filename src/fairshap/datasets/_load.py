@@ -6,9 +6,10 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 
+from fairshap._messages import did_you_mean, listing
 from fairshap.datasets._dataset import Dataset
 from fairshap.datasets._specs import SPECS, Spec
-from fairshap.exceptions import InputError, did_you_mean, listing
+from fairshap.exceptions import InputError
 
 
 def names() -> tuple[str, ...]:

@@ -8,12 +8,13 @@ from imblearn.base import SamplerMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import validate_data
 
+from fairshap._messages import warn
 from fairshap._typing import Native
 from fairshap.attribution import attribute_pairs
 from fairshap.edits import check_threshold, edits_at_least
 from fairshap.estimators._base import Repairer
 from fairshap.estimators._weights import check_weights
-from fairshap.exceptions import ModelError, NothingToRepairWarning, warn
+from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting
 from fairshap.matching import match_rows
 from fairshap.models import Scorer, fit_model, is_frozen

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints, Sides
-from fairshap.exceptions import GroupError, did_you_mean, listing
+from fairshap.exceptions import GroupError
 from fairshap.table import Table
 
 #: A value, several values, an interval, or a function from the values to a mask.

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Sides
-from fairshap.exceptions import TargetError, did_you_mean, listing
+from fairshap.exceptions import TargetError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairshap._messages import listing
 from fairshap._typing import Native
-from fairshap.exceptions import InputError, listing
+from fairshap.exceptions import InputError
 from fairshap.groups._groups import Groups, Privileged
 from fairshap.table import Table, is_missing, open_store
 

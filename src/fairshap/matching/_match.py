@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from fairshap._kernels.distance import nearest_both_ways
+from fairshap._messages import warn
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
-from fairshap.exceptions import UnmatchedRowsWarning, warn
+from fairshap.exceptions import UnmatchedRowsWarning
 from fairshap.groups import Labels, Privileged, Setting
 from fairshap.matching._plan import MatchPlan
 from fairshap.table import Table

@@ -8,8 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Sides
-from fairshap.exceptions import GroupError, InputError, TargetError, did_you_mean, listing
+from fairshap.exceptions import GroupError, InputError, TargetError
 from fairshap.groups import Groups, Privileged, read_target
 from fairshap.table import Table
 

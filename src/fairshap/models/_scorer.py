@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from fairshap._messages import warn
 from fairshap._typing import Floats, Native
-from fairshap.exceptions import MarginWarning, ModelError, warn
+from fairshap.exceptions import MarginWarning, ModelError
 
 
 class Scorer:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from fairshap._messages import listing
 from fairshap._typing import Codes, Floats, Ints, Native
-from fairshap.exceptions import ColumnError, InputError, listing
+from fairshap.exceptions import ColumnError, InputError
 from fairshap.table._cells import factorize, is_missing
 from fairshap.table._store import Cells, Kind, Library, Store
 

@@ -11,8 +11,9 @@ import scipy.sparse
 from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
 
 from fairshap._kernels.hashing import cell_hashes
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Codes, Floats, Hashes, Ints, Native
-from fairshap.exceptions import CellTypeError, ColumnError, InputError, did_you_mean, listing
+from fairshap.exceptions import CellTypeError, ColumnError, InputError
 from fairshap.table._array import ArrayStore
 from fairshap.table._frames import NarwhalsStore, PandasStore
 from fairshap.table._store import Store
