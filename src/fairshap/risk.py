@@ -8,7 +8,7 @@ from fairshap._typing import Floats, Ints
 from fairshap.groups import Setting
 from fairshap.models import Scorer
 
-# The cells of the table that is built for one call of the model: 8 Mi numbers are 64 MiB.
+# The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
 CALL_CELLS = 1 << 23
 
 
@@ -27,7 +27,7 @@ class Risk:
         self.scorer = scorer
         self.setting = setting
         #: How many rows the model is asked about at a time.
-        self.call_rows = max(1, CALL_CELLS // len(setting.table.names))
+        self.call_rows = max(1, CALL_CELLS // max(len(setting.table.names), scorer.width))
 
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""

@@ -286,7 +286,9 @@ def test_margins_are_attributed_in_their_own_units():
     ("options", "message"),
     [
         ({"method": "exakt"}, r"method='exakt' is not known; .* Did you mean 'exact'\?"),
-        ({"n_permutations": 1}, "at least 2"),
+        ({"n_permutations": 1}, "n_permutations=1 must be a whole number from 2 on"),
+        ({"n_permutations": 2.5}, "n_permutations=2.5"),
+        ({"max_exact": "3"}, "max_exact='3'"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -299,6 +301,13 @@ def test_too_many_players_for_the_exact_method_are_refused():
     X = np.vstack([np.zeros(30), np.ones(30)])
     with pytest.raises(InputError, match=r"29 players: 2\^29 coalitions are too many"):
         attribute(NumpyLogistic(np.ones(30)), X, X[::-1], **COLUMN, method="exact")
+
+
+def test_references_are_not_rounded_to_the_type_of_the_table():
+    model, X, R = make_case(9)
+    expected = attribute(model, X, R + 0.5, **COLUMN).values
+    assert_array_equal(attribute(model, X.astype(int), R + 0.5, **COLUMN).values, expected)
+    assert (expected != 0).any()
 
 
 def test_a_plan_for_another_table_is_refused():

@@ -72,6 +72,8 @@ def test_rows_without_a_value_stand_on_no_side():
         (["m", "f"], ["m", "x"], "privileged='x' does not occur"),
         (["m", "m"], "m", "two groups: privileged='m' picks all of them"),
         ([30, 40], pd.Interval(0, 10), "picks none of them"),
+        ([30, 40], pd.Interval(pd.Timestamp(0), pd.Timestamp(1)), "is an interval of Timestamp"),
+        (["m", "f"], pd.NA, "privileged is not given"),
         (["m", "f"], pd.Interval(0, 1), "holds categories: 'm', 'f'"),
         (["m", "f"], None, "privileged is not given. 'a' holds 'm', 'f'"),
         ([30, 40], lambda ages: ages, "must return one boolean"),
@@ -89,7 +91,7 @@ def test_an_attribute_beside_the_table_becomes_a_last_column(people, library):
     setting = Setting.read(X, None, "m", pd.Series(people["sex"].tolist(), name="sex"))
     assert setting.table.names == ("age", "children", "town", "member", "joined", "sex")
     assert setting.column == 5
-    assert setting.width == 5
+    assert setting.own.names == ("age", "children", "town", "member", "joined")
     assert setting.groups.side.tolist() == [1, 0, 1, 0, 1, 0]
     assert type(setting.table.native) is type(X)
 
@@ -99,6 +101,13 @@ def test_an_attribute_may_come_in_any_form(people, make):
     setting = Setting.read(people.drop(columns="sex"), "gender", "m", make(people["sex"].tolist()))
     assert setting.table.names[-1] == "gender"
     assert setting.groups.side.tolist() == [1, 0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_attribute_beside_the_table_is_missing(people, missing):
+    setting = Setting.read(people.drop(columns="sex"), None, "m", ["m", "f", missing, "m", "f", "m"])
+    assert setting.groups.side.tolist() == [1, 0, -1, 1, 0, 1]
+    assert setting.groups.values == (("f",), ("m",))
 
 
 def test_an_attribute_of_words_beside_an_array_becomes_numbers():
@@ -141,4 +150,4 @@ def test_an_attribute_that_is_not_there_is_asked_for(people, sensitive, beside, 
 def test_references_must_look_like_the_table(R, message):
     setting = Setting.read(pd.DataFrame({"sex": ["m", "f"], "x": [1, 2]}), "sex", "m")
     with pytest.raises(InputError, match=message):
-        setting.above(R)
+        setting.with_references(R)

@@ -12,6 +12,8 @@ from fairshap.groups import Labels
     "y",
     [
         [0, 1, 0],
+        [0, 1.0, 0],
+        [0.5, 1.5, 0.5],
         ["bad", "good", "bad"],
         [False, True, False],
         [-1, 1, -1],
@@ -43,6 +45,8 @@ def test_the_positive_label_can_be_named():
         ([1, 1, 1], "one class only, 1"),
         ([0, 1, None], r"missing values \(NaN\) in 1 of 3 rows, first in row 2"),
         ([0, np.nan, 1], "first in row 1"),
+        (["a", np.nan, "b"], "first in row 1"),
+        (["a", None, "b"], "first in row 1"),
         ([0.0, np.inf, 1.0], "infinite"),
         ([0, "a", 1.5], "mixes types"),
         (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "is of type datetime64"),

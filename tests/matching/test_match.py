@@ -9,7 +9,7 @@ from fairshap import MatchPlan, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from tests.conftest import to_library, to_pandas
 
-NO_REPEATS = {"sensitive": "sex", "privileged": "m"}
+SETTING = {"sensitive": "sex", "privileged": "m"}
 
 
 @st.composite
@@ -56,7 +56,7 @@ def by_hand(X, y):
 @given(tables())
 def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table):
     X, y = table
-    plan = match(X, y, **NO_REPEATS)
+    plan = match(X, y, **SETTING)
     expected = by_hand(X, y)
     assert_allclose(plan.distance**2, [squared for squared, _ in expected], atol=1e-8)
     sexes = X["sex"].to_numpy()
@@ -68,14 +68,14 @@ def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table)
 
 def test_ties_go_to_the_lowest_row():
     X = pd.DataFrame({"sex": ["m", "f", "f", "m", "f"], "town": ["x", "x", "x", "x", "x"]})
-    assert match(X, [0, 0, 0, 1, 1], **NO_REPEATS).best.tolist() == [1, 0, 0, 4, 3]
+    assert match(X, [0, 0, 0, 1, 1], **SETTING).best.tolist() == [1, 0, 0, 4, 3]
 
 
 def test_every_library_gives_the_same_plan_in_its_own_frame(people, library):
     y = [0, 0, 1, 1, 0, 0]
     X = to_library(people, library)
-    plan = match(X, y, **NO_REPEATS)
-    assert_array_equal(plan.reference, match(people, y, **NO_REPEATS).reference)
+    plan = match(X, y, **SETTING)
+    assert_array_equal(plan.reference, match(people, y, **SETTING).reference)
     frame = plan.frame()
     assert type(frame) is type(X)
     assert list(to_pandas(frame).columns) == ["row", "reference", "weight", "distance"]
@@ -103,13 +103,13 @@ def test_the_sensitive_column_takes_no_part():
 
 def test_constant_columns_count_nothing():
     X = pd.DataFrame({"sex": ["m", "f"] * 3, "c": [0.1 + 0.2] * 6, "d": [1, 1, 2, 2, 3, 3]})
-    assert_allclose(match(X, [0, 0, 0, 0, 1, 1], **NO_REPEATS).distance, 0)
+    assert_allclose(match(X, [0, 0, 0, 0, 1, 1], **SETTING).distance, 0)
 
 
 def test_rows_without_a_reference_are_counted_with_the_reason():
     X = pd.DataFrame({"sex": ["m", "f", "m", "f", None, "m"], "x": range(6)})
     with pytest.warns(UnmatchedRowsWarning) as caught:
-        plan = match(X, [0, 0, 1, 0, 1, 1], **NO_REPEATS)
+        plan = match(X, [0, 0, 1, 0, 1, 1], **SETTING)
     text = str(caught[0].message)
     assert "3 of 6 rows have no reference" in text
     assert "1 rows have no value of 'sex'" in text

@@ -72,8 +72,9 @@ def test_labels_and_attributes_come_in_any_form(gap):
     assert_allclose(other, expected)
 
 
-def test_rows_without_the_attribute_are_left_out():
-    y, p, s = [0, 1, 0, 1, 1], [1, 1, 0, 1, 0], ["m", "m", "f", "f", None]
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_rows_without_the_attribute_are_left_out(missing):
+    y, p, s = [0, 1, 0, 1, 1], [1, 1, 0, 1, 0], ["m", "m", "f", "f", missing]
     assert metrics.demographic_parity(y, p, sensitive_features=s, privileged="m") == 0.5
 
 
@@ -88,6 +89,7 @@ def test_rows_without_the_attribute_are_left_out():
         ({"y_true": ["a"] * 4, "y_pred": ["a"] * 4}, TargetError, "say which label is positive"),
         ({"positive": 7}, TargetError, "positive=7 does not occur"),
         ({"sample_weight": [1]}, InputError, "one weight for each of 4 rows"),
+        ({"sample_weight": [1, 1, -1, 1]}, InputError, r"holds -1\.0 in row 2"),
         ({"y_true": [0, 1, None, 1]}, TargetError, "missing values"),
     ],
 )
@@ -98,6 +100,21 @@ def test_bad_arguments_are_refused(change, error, message):
         metrics.demographic_parity(
             arguments.pop("y_true"), arguments.pop("y_pred"), privileged="m", **arguments
         )
+
+
+def test_weights_of_nothing_count_nothing():
+    options = {"sensitive_features": ["m", "m", "f", "f"], "privileged": "m", "sample_weight": [1, 1, 0, 0]}
+    assert metrics.demographic_parity([0, 1, 0, 1], [1, 1, 1, 1], **options) == 1.0
+    assert metrics.score_demographic_parity(None, [0.5, 0.5, 1.0, 1.0], **options) == 0.5
+
+
+def test_scores_must_be_one_a_row():
+    with pytest.raises(InputError, match=r"y_score has shape \(3,\)"):
+        metrics.group_table([0, 1], [0, 1], sensitive_features=["m", "f"], y_score=[0.1, 0.2, 0.3])
+
+
+def test_a_change_too_small_for_the_old_type_is_a_change():
+    assert metrics.training_adjustment_rate(np.zeros((2, 2), int), np.array([[0, 0.5], [0, 0]])) == 0.25
 
 
 def test_the_table_by_group_has_the_rates_of_each():
@@ -222,9 +239,9 @@ def test_fidelity_of_arrays_is_as_given():
 @pytest.mark.parametrize(
     ("after", "message"),
     [
-        (pd.DataFrame({"a": [1]}), "2 and 1 rows"),
-        (pd.DataFrame({"b": [1, 2]}), "same columns"),
-        (np.ones((2, 1)), "same type"),
+        (pd.DataFrame({"a": [1]}), "X has 2 rows, R has 1"),
+        (pd.DataFrame({"b": [1, 2]}), "columns of X in the same order"),
+        (np.ones((2, 1)), "X is a DataFrame and R a ndarray"),
     ],
 )
 def test_tables_that_cannot_be_compared_are_refused(after, message):

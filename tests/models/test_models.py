@@ -28,10 +28,9 @@ class Returns:
             setattr(self, name, lambda X, output=output: output)
 
 
-def test_the_probability_of_the_positive_class_is_taken():
+def test_the_probability_of_the_second_class_is_taken():
     model = Returns(predict_proba=np.array([[0.3, 0.7]]))
     assert Scorer(model)(np.zeros((1, 1))) == [0.7]
-    assert Scorer(model, positive=0)(np.zeros((1, 1))) == [0.3]
 
 
 def test_a_margin_is_taken_with_a_warning():
@@ -96,6 +95,39 @@ def test_an_estimator_that_takes_categories_is_taken_as_it_is(estimator):
     assert not isinstance(model, Pipeline) or len(model) == 2
 
 
+def test_numbered_categories_are_not_read_as_numbers():
+    X = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 10)})
+    for estimator in (LogisticRegression(), KNeighborsClassifier()):
+        assert isinstance(fit_model(estimator, X, Y), Pipeline)
+    for estimator in (HistGradientBoostingClassifier(), XGBClassifier(enable_categorical=True)):
+        assert type(fit_model(estimator, X, Y)) is type(estimator)
+
+
+def test_dates_are_encoded_too():
+    X = RAW[["age"]].assign(day=pd.date_range("2020-01-01", periods=40))
+    model = fit_model(LogisticRegression(max_iter=1000), X, Y)
+    assert isinstance(model[0], ColumnEncoder)
+    assert model[0].n_features_out_ == 2
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (-1, 1), (False, True), (0.5, 1.5)])
+@pytest.mark.parametrize("X", [RAW, RAW[["age"]]], ids=["raw", "numbers"])
+def test_an_estimator_that_knows_only_0_and_1_still_predicts_the_labels(labels, X):
+    y = np.array(labels)[Y]
+    model = fit_model(XGBClassifier(n_estimators=3), X, y, {"sample_weight": np.ones(40)})
+    assert model.classes_.tolist() == list(labels)
+    assert set(model.predict(X).tolist()) <= set(labels)
+    plain = fit_model(XGBClassifier(n_estimators=3), X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert Scorer(model).width == Scorer(plain).width > 0
+
+
+def test_weights_by_class_are_those_of_the_user_s_labels():
+    y = np.array(["no", "yes"])[Y]
+    model = fit_model(LogisticRegression(class_weight={"no": 1, "yes": 1000}), RAW[["age"]], y)
+    assert (model.predict(RAW[["age"]]) == "yes").all()
+
+
 def test_numeric_frames_and_arrays_are_never_encoded():
     for X in (RAW[["age"]], RAW[["age"]].to_numpy(), pl.from_pandas(RAW[["age"]])):
         assert isinstance(fit_model(LogisticRegression(), X, Y), LogisticRegression)
@@ -107,7 +139,7 @@ def test_the_estimator_s_own_error_is_raised():
         fit_model(LogisticRegression(), holes[["age"]], Y)
     with pytest.raises(ValueError, match="Input X contains NaN") as caught:
         fit_model(LogisticRegression(), holes, Y)
-    assert "first gave LogisticRegression the raw table" in caught.value.__notes__[0]
+    assert "gave LogisticRegression the raw table, which it refused" in caught.value.__notes__[0]
 
 
 def test_weights_reach_the_last_step_of_a_pipeline():
@@ -127,7 +159,7 @@ def test_weights_for_an_estimator_that_takes_none_are_refused():
 def test_the_encoding_is_numbers_standardised_and_categories_one_hot(library):
     X = pd.DataFrame({"age": [20.0, 40.0, np.nan], "town": ["x", None, "y"], "member": [True, False, True]})
     encoded = ColumnEncoder().fit_transform(to_library(X, library))
-    expected = [[-1, 1, 0, 0, 1, 0], [1, 0, 1, 0, 0, 1], [np.nan, 0, 0, 1, 1, 0]]
+    expected = [[-1, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 1], [np.nan, 0, 1, 0, 1, 0]]
     np.testing.assert_allclose(encoded, expected)
 
 
@@ -142,6 +174,18 @@ def test_a_number_where_a_category_was_is_looked_up_among_the_categories():
     X = pd.DataFrame({"code": pd.Categorical([1, 2, 1])})
     encoder = ColumnEncoder().fit(X)
     np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"code": [2]})), [[0, 1]])
+
+
+def test_features_have_names():
+    X = pd.DataFrame({"age": [1, 2, 3], "town": ["x", None, "x"]})
+    assert ColumnEncoder().fit(X).get_feature_names_out().tolist() == ["age", "town=x", "town=missing"]
+    encoder = ColumnEncoder(max_categories=1).set_output(transform="pandas")
+    assert list(encoder.fit_transform(X).columns) == ["age", "town=x", "town=others"]
+
+
+def test_the_most_categories_must_be_a_number():
+    with pytest.raises(InputError, match="max_categories=0"):
+        ColumnEncoder(max_categories=0).fit(RAW)
 
 
 def test_rare_categories_share_a_feature():

@@ -7,10 +7,28 @@ import numpy as np
 from fairshap._typing import Bools, Floats, Ints
 
 
-def all_coalitions(q: int) -> Bools:
-    """Return the 2^q coalitions of q players, shape (2^q, q); bit k of the row number is player k."""
-    bits = np.arange(1 << q)[:, None] >> np.arange(q)
-    return np.asarray(bits & 1 == 1, dtype=np.bool_)
+class AllCoalitions:
+    """The 2^q coalitions of q players, made a slice at a time; bit k of a coalition's number is player k.
+
+    Examples
+    --------
+    >>> AllCoalitions(2)[1:3]
+    array([[ True, False],
+           [False,  True]])
+    """
+
+    def __init__(self, q: int) -> None:
+        self.q = q
+
+    def __len__(self) -> int:
+        return 1 << self.q
+
+    def __getitem__(self, part: slice) -> Bools:
+        numbers = np.arange(*part.indices(len(self)))
+        chosen = np.empty((len(numbers), self.q), dtype=np.bool_)
+        for k in range(self.q):
+            chosen[:, k] = numbers >> k & 1
+        return chosen
 
 
 def shapley_values(values: Floats) -> Floats:
@@ -21,7 +39,7 @@ def shapley_values(values: Floats) -> Floats:
     Parameters
     ----------
     values : ndarray, shape (games, 2^q)
-        The value of every coalition, in the order of :func:`all_coalitions`.
+        The value of every coalition, in the order of :class:`AllCoalitions`.
     """
     games, size = values.shape
     q = size.bit_length() - 1
@@ -71,14 +89,14 @@ def walk_values(values: Floats, orders: Ints, steps: Ints) -> tuple[Floats, Floa
         The walks.
     """
     pairs, _, q = orders.shape
-    total = np.zeros((len(values), q))
-    squares = np.zeros((len(values), q))
-    for order, step in zip(orders, steps, strict=True):
+    mean = np.zeros((len(values), q))
+    spread = np.zeros((len(values), q))
+    for count, (order, step) in enumerate(zip(orders, steps, strict=True), start=1):
         gains = np.zeros((len(values), q))
         for joining, passed in zip(order, step, strict=True):
             gains[:, joining] += np.diff(values[:, passed], axis=1) / 2
-        total += gains
-        squares += gains**2
-    mean = total / pairs
-    variance = np.maximum(squares - pairs * mean**2, 0.0) / max(pairs - 1, 1)
-    return mean, np.sqrt(variance / pairs)
+        # Welford's update: a sum of squares minus the square of a sum would cancel.
+        change = gains - mean
+        mean += change / count
+        spread += change * (gains - mean)
+    return mean, np.sqrt(spread / max(pairs - 1, 1) / pairs)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from fairshap._kernels.shapley import (
-    all_coalitions,
+    AllCoalitions,
     antithetic_walks,
     shapley_values,
     walk_values,
@@ -25,8 +25,8 @@ from fairshap.table import Players, PlayersLike
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
 METHODS = ("auto", "exact", "permutation")
 
-# 2^24 coalitions of one pair are 128 MiB of values and some minutes of model calls.
-_MOST_EXACT = 24
+# 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
+_MOST_EXACT = 20
 
 
 def attribute(
@@ -96,31 +96,23 @@ def attribute(
     """
     setting = Setting.read(X, sensitive, privileged, sensitive_features)
     if isinstance(R, MatchPlan):
-        plan = check_plan(R, setting)
+        plan = R
+        plan.check_fits(setting.table.n_rows)
     else:
         n = setting.table.n_rows
-        setting = setting.above(R)
+        setting = setting.with_references(R)
         rows = np.arange(n)
         plan = MatchPlan(2 * n, rows, rows + n, np.ones(n), np.zeros(n))
     return attribute_pairs(
         Risk(Scorer(model), setting),
         plan,
-        players=Players.read(setting.table, players, setting.width),
+        players=Players.read(setting.own, players),
         n_rows=len(setting.groups.side),
         method=method,
         max_exact=max_exact,
         n_permutations=n_permutations,
         random_state=random_state,
     )
-
-
-def check_plan(plan: MatchPlan, setting: Setting) -> MatchPlan:
-    """Raise an error unless the plan is one for this table."""
-    if plan.n_rows != setting.table.n_rows:
-        raise InputError(
-            f"the match plan is one for {plan.n_rows} rows, X has {setting.table.n_rows}; match X itself."
-        )
-    return plan
 
 
 def attribute_pairs(
@@ -140,8 +132,8 @@ def attribute_pairs(
             f"method={method!r} is not known; the methods are {listing(METHODS)}."
             f"{did_you_mean(method, METHODS)}"
         )
-    if n_permutations < 2:
-        raise InputError(f"n_permutations={n_permutations} is too few for a standard error; give at least 2.")
+    _check_count("n_permutations", n_permutations, 2, "fewer have no standard error")
+    _check_count("max_exact", max_exact, 0, "it is a number of players")
     players.check_alone(risk.setting.column)
     game = Game(risk, players, plan.row, plan.reference)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -157,6 +149,11 @@ def attribute_pairs(
             rng = np.random.default_rng((seed, q))
             _attribute_by_permutations(game, same, q, n_permutations, rng, pairs)
     return pairs.averaged(plan, players, n_rows, risk.setting.table.store.library)
+
+
+def _check_count(name: str, value: Any, least: int, why: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.")
 
 
 class _Pairs:
@@ -199,12 +196,12 @@ def _attribute_exactly(game: Game, same: Ints, q: int, out: _Pairs) -> None:
     if q > _MOST_EXACT:
         raise InputError(
             f"{len(same)} rows differ from their reference in {q} players: 2^{q} coalitions are too "
-            f"many for method='exact', which goes up to {_MOST_EXACT}. Use method='auto', or "
-            "bring columns together with players=."
+            f"many; {_MOST_EXACT} players are the most. Use method='auto' with a smaller max_exact, "
+            "or bring columns together with players=."
         )
-    coalitions = all_coalitions(q)
+    coalitions = AllCoalitions(q)
     for batch in game.batches(same, len(coalitions)):
-        values = game.values(batch, coalitions)
+        values = game.values(batch, q, coalitions)
         out.phi[batch[:, None], game.active(batch, q)] = shapley_values(values)
         out.empty[batch], out.full[batch] = values[:, 0], values[:, -1]
 
@@ -214,7 +211,7 @@ def _attribute_by_permutations(
 ) -> None:
     orders, coalitions, steps = antithetic_walks(q, n_permutations, rng)
     for batch in game.batches(same, len(coalitions)):
-        values = game.values(batch, coalitions)
+        values = game.values(batch, q, coalitions)
         active = game.active(batch, q)
         phi, error = walk_values(values, orders, steps)
         out.phi[batch[:, None], active] = phi

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fairshap._kernels.shapley import AllCoalitions
 from fairshap._typing import Bools, Floats, Hashes, Ints
 from fairshap.risk import Risk
 from fairshap.table import Players
@@ -48,12 +49,12 @@ class Game:
         size = max(1, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
         return np.split(pairs, range(size, len(pairs), size))
 
-    def values(self, pairs: Ints, coalitions: Bools) -> Floats:
+    def values(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> Floats:
         """Return v of the coalitions for each pair, shape (pairs, coalitions).
 
-        ``coalitions`` has shape (coalitions, q): which of a pair's active players keep the row's value.
+        A coalition says which of a pair's q active players keep the row's value.
         """
-        active = self.active(pairs, coalitions.shape[1])
+        active = self.active(pairs, q)
         values = np.empty((len(pairs), len(coalitions)))
         step = max(1, self.risk.call_rows // len(pairs))
         for start in range(0, len(coalitions), step):

@@ -35,7 +35,8 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     encoded : bool, default=False
         Whether X is encoded as in the paper: numbers standardised over the whole table, categories
         one-hot, the sensitive column one column in which 1 is privileged. ``players`` then
-        says which columns belong together.
+        says which columns belong together. (In German, the paper's 1 is female; here it is male, as
+        in the raw table. No metric depends on which.)
 
     Returns
     -------
@@ -65,8 +66,8 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     X = X.drop(columns=list(spec.dropped))
     for categorical in spec.categorical:
         X[categorical] = X[categorical].astype("category")
-    if name == "credit":
-        X["SEX"] = X["SEX"].map({0: "male", 1: "female"})
+    for coded, words in spec.values.items():
+        X[coded] = X[coded].map(words)
     privileged, players = spec.sensitive[column], None
     if encoded:
         X, players = _encode(X, spec, column)

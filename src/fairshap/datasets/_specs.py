@@ -20,6 +20,8 @@ class Spec:
         What y = 1 says of a person.
     sensitive : mapping of str to object
         The sensitive columns and their privileged values; the first is the default.
+    description, source, licence : str
+        What the table is, where it comes from, and how it may be used.
     categorical : tuple of str
         Columns of numbers that are codes of categories.
     dropped : tuple of str
@@ -32,6 +34,8 @@ class Spec:
         Columns of one value that the paper's table had; the encoded table has them too.
     unknown : str
         A category that the encoded table replaces by the column's most frequent one.
+    values : mapping of str to mapping
+        Columns whose codes are written as words.
     codes : mapping of str to mapping
         Sensitive columns of several values: the number that each value has in the encoded table.
     """
@@ -49,6 +53,7 @@ class Spec:
     without: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     unknown: str | None = None
+    values: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
@@ -123,6 +128,7 @@ SPECS: dict[str, Spec] = {
         positive=1,
         meaning="a default on the next payment",
         sensitive={"SEX": "male"},
+        values={"SEX": {0: "male", 1: "female"}},
         description="30,000 holders of credit cards in Taiwan, with six months of bills and payments, and "
         "whether they defaulted in the next. EDUCATION, MARRIAGE and PAY_* are codes.",
         source=f"Default of Credit Card Clients, {_UCI}, doi:10.24432/C55S3H",

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import tempfile
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +63,7 @@ class Edits:
         In pandas ``old`` and ``new`` keep each cell's own type; in polars and pyarrow, where a column
         has one type, they are text.
         """
-        objects = ("index", "column", "old", "new") if self.library == "pandas" else _TYPED
-        return make_frame(self.library, {name: getattr(self, name) for name in _FIELDS}, objects)
+        return make_frame(self.library, {name: getattr(self, name) for name in _FIELDS}, _TYPED)
 
     def apply(self, X: Native) -> Native:
         """Return a copy of X with every edit made; X itself is not changed.
@@ -76,9 +74,10 @@ class Edits:
         table = Table.read(X)
         cells = {}
         columns = np.array([_position(table, name) for name in self.column], dtype=np.int64)
-        if len(self) and int(self.row.max()) >= table.n_rows:
+        outside = self.row[(self.row < 0) | (self.row >= table.n_rows)]
+        if len(outside):
             raise LedgerError(
-                f"the ledger edits row {int(self.row.max())}, X has {table.n_rows} rows; "
+                f"the ledger edits row {int(outside[0])}, X has {table.n_rows} rows; "
                 "is it the table that the ledger was made for?"
             )
         for column in np.unique(columns).tolist():
@@ -99,17 +98,17 @@ class Edits:
         The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
         each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
         """
-        target = Path(path)
-        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        # Through a link to the file that it points to, which is what gets replaced.
+        target = Path(path).resolve()
+        aside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
+            with aside.open("x", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
                 writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
                 writer.writerows(self._lines())
-            Path(aside).chmod(0o644)
-            Path(aside).replace(target)
+            aside.replace(target)
         except BaseException:
-            Path(aside).unlink(missing_ok=True)
+            aside.unlink(missing_ok=True)
             raise
 
     def _lines(self) -> Any:

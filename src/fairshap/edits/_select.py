@@ -51,8 +51,9 @@ def select_edits(
     """
     table = Table.read(X)
     if isinstance(R, MatchPlan):
+        R.check_fits(table.n_rows)
         return edits_at_least(attributions, table, table, R.best, threshold)
-    pool = Table.of(table.store.stack(Table.read(R).store))
+    pool = table.above(R)
     references = np.arange(table.n_rows) + table.n_rows
     return edits_at_least(attributions, table, pool, references, threshold)
 
@@ -63,7 +64,7 @@ def edits_at_least(
     """Return the edits of a table whose rows, and their references, are rows of a pool."""
     check_threshold(threshold)
     phi, of_column = attributions.values, attributions.switched.of_column
-    if phi.shape[0] != table.n_rows or len(of_column) > len(table.names):
+    if phi.shape[0] != table.n_rows or len(of_column) != len(table.names):
         raise InputError(
             f"the attributions are for {phi.shape[0]} rows and {len(of_column)} columns, X has "
             f"{table.n_rows} and {len(table.names)}; give X and R as they were given to attribute."

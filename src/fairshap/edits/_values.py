@@ -22,13 +22,16 @@ def to_text(value: Any) -> tuple[str, str]:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if is_missing(value):
-        return "missing", ""
     if isinstance(value, tuple):
         return "tuple", json.dumps([to_text(item) for item in value])
+    if isinstance(value, pd.Interval):
+        ends = [to_text(value.left), to_text(value.right), to_text(value.closed)]
+        return "Interval", json.dumps(ends)
     for kind in (str, bool, int, float, Decimal):
         if type(value) is kind:
             return kind.__name__, repr(value) if kind is float else str(value)
+    if is_missing(value):
+        return "missing", ""
     if isinstance(value, (pd.Timestamp, datetime)):
         return "datetime", value.isoformat()
     if isinstance(value, (pd.Timedelta, timedelta)):
@@ -53,6 +56,7 @@ _READERS: dict[str, Any] = {
     "time": time.fromisoformat,
     "missing": lambda _: None,
     "tuple": lambda text: tuple(from_text(*item) for item in json.loads(text)),
+    "Interval": lambda text: pd.Interval(*(from_text(*item) for item in json.loads(text))),
 }
 
 

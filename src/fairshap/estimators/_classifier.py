@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairshap._typing import Floats, Native
 from fairshap.estimators._base import Repairer
 from fairshap.estimators._sampler import FairSHAP
-from fairshap.groups import Labels
+from fairshap.groups import Labels, check_weights
 from fairshap.models import fit_model, is_frozen
 from fairshap.table import open_store
 
@@ -48,7 +48,8 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     threshold : float, default=0.05
         The smallest attribution that leads to an edit.
     positive : label, default=None
-        Which of the two labels is the positive one; by default the larger.
+        Which of the two labels is the positive one; by default the larger. Risk, and so every
+        edit, is the same for either; it is kept for what is measured and reported afterwards.
     players : mapping or list of lists, default=None
         Columns that are switched as one.
     method : {"auto", "exact", "permutation"}, default="auto"
@@ -108,11 +109,13 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         X_fair, y = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        labels = Labels.read(y, repair.matches_.n_rows, self.positive)
+        n_rows = repair.matches_.n_rows
+        labels = Labels.read(y, n_rows, self.positive)
+        sample_weight = check_weights(sample_weight, n_rows)
         estimator = self._estimator()
         if is_frozen(estimator):
             estimator = estimator.estimator
-        self.estimator_ = fit_model(estimator, X_fair, labels.codes, self._fit_params("fit", sample_weight))
+        self.estimator_ = fit_model(estimator, X_fair, labels.values, self._fit_params("fit", sample_weight))
         self.repair_ = repair
         self.classes_ = labels.classes
         return self
@@ -120,8 +123,7 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row."""
         check_is_fitted(self)
-        codes = np.asarray(self.estimator_.predict(self._checked(X)))
-        return self.classes_[codes.astype(np.int64)]
+        return np.asarray(self.estimator_.predict(self._checked(X)))
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Native) -> Floats:

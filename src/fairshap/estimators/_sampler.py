@@ -13,9 +13,8 @@ from fairshap._typing import Native
 from fairshap.attribution import attribute_pairs
 from fairshap.edits import check_threshold, edits_at_least
 from fairshap.estimators._base import Repairer
-from fairshap.estimators._weights import check_weights
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.groups import Labels, Setting
+from fairshap.groups import Labels, Setting, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import Scorer, fit_model, is_frozen
 from fairshap.risk import Risk
@@ -47,7 +46,8 @@ class FairSHAP(SamplerMixin, Repairer):
     threshold : float, default=0.05
         The smallest attribution that leads to an edit.
     positive : label, default=None
-        Which of the two labels is the positive one; by default the larger.
+        Which of the two labels is the positive one; by default the larger. Risk, and so every
+        edit, is the same for either; it is kept for what is measured and reported afterwards.
     players : mapping or list of lists, default=None
         Columns that are switched as one, such as the one-hot features of one category. By default each
         column is a player of its own.
@@ -70,6 +70,8 @@ class FairSHAP(SamplerMixin, Repairer):
         What each player adds to the risk of each row.
     edits_ : Edits
         The ledger: every edit, with why.
+    positive_ : label
+        The positive label.
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of str
@@ -90,7 +92,7 @@ class FairSHAP(SamplerMixin, Repairer):
     """
 
     def fit(self, X: Native, y: Any, **params: Any) -> "FairSHAP":
-        """Find the edits without making them; see :meth:`fit_resample`."""
+        """Find the edits and keep them, without returning the repaired table; see :meth:`fit_resample`."""
         self.fit_resample(X, y, **params)
         return self
 
@@ -124,9 +126,10 @@ class FairSHAP(SamplerMixin, Repairer):
         setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features)
         labels = Labels.read(y, setting.table.n_rows, self.positive)
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
-        players = Players.read(setting.table, self.players, setting.width)
+        players = Players.read(setting.own, self.players)
         self.model_ = self._consult(setting, labels, sample_weight)
-        scorer = Scorer(self.model_, self._positive_output(labels))
+        self.positive_ = labels.classes[labels.positive]
+        scorer = Scorer(self.model_)
         self.matches_ = match_rows(setting, labels)
         self.attributions_ = attribute_pairs(
             Risk(scorer, setting),
@@ -139,7 +142,7 @@ class FairSHAP(SamplerMixin, Repairer):
             random_state=self.random_state,
         )
         self.edits_ = edits_at_least(
-            self.attributions_, setting.table, setting.table, self.matches_.best, self.threshold
+            self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold
         )
         if not len(self.edits_):
             self._say_why_nothing(setting)
@@ -165,23 +168,15 @@ class FairSHAP(SamplerMixin, Repairer):
         estimator = self._estimator()
         if not is_frozen(estimator):
             fit_params = self._fit_params("fit_resample", sample_weight)
-            return fit_model(estimator, setting.table.native, labels.codes, fit_params)
+            return fit_model(estimator, setting.table.native, labels.values, fit_params)
         takes = getattr(estimator, "n_features_in_", None)
-        if setting.added is not None and takes == setting.width:
+        if setting.added is not None and takes == len(setting.own.names):
             raise ModelError(
                 f"the fitted model takes {takes} columns, those of X without {setting.groups.name!r}: "
                 "it never sees the sensitive attribute, so there is nothing to repair. Consult a model "
                 "that was fitted with it, or give an unfitted estimator."
             )
         return estimator
-
-    def _positive_output(self, labels: Labels) -> int:
-        """Return which of the model's two outputs belongs to the positive label."""
-        classes = getattr(self.model_, "classes_", None)
-        if is_frozen(self.model_) and classes is not None and len(classes) == 2:
-            same = [k for k in (0, 1) if classes[k] == labels.classes[labels.positive]]
-            return same[0] if same else labels.positive
-        return labels.positive
 
     def _say_why_nothing(self, setting: Setting) -> None:
         name, phi = setting.groups.name, self.attributions_.values

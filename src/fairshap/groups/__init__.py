@@ -1,7 +1,8 @@
 """Groups: the sensitive attribute and the label split the rows into strata."""
 
 from fairshap.groups._groups import Groups, Privileged
-from fairshap.groups._labels import Labels, position_of_positive, read_target
+from fairshap.groups._labels import Labels, read_target
 from fairshap.groups._sensitive import Setting
+from fairshap.groups._weights import check_weights
 
-__all__ = ["Groups", "Labels", "Privileged", "Setting", "position_of_positive", "read_target"]
+__all__ = ["Groups", "Labels", "Privileged", "Setting", "check_weights", "read_target"]

@@ -10,7 +10,7 @@ import pandas as pd
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints, Sides
 from fairshap.exceptions import GroupError
-from fairshap.table import Table
+from fairshap.table import Table, is_missing
 
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
@@ -60,18 +60,18 @@ class Groups:
         value is then compared with the median of the other side.
         """
         name = table.names[column]
-        keys, numeric = _keys(table, column)
+        keys = _keys(table, column)
         present = ~np.isnan(keys)
-        if privileged is None:
+        if is_missing(privileged):
+            values = table.store.values(column, table.distinct(column))
             raise GroupError(
-                f"privileged is not given. {name!r} holds {listing(_distinct(table, column, keys))}; "
-                "say which of them is privileged."
+                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
             )
-        if numeric and (callable(privileged) or isinstance(privileged, pd.Interval)):
+        if table.is_numeric(column) and (callable(privileged) or isinstance(privileged, pd.Interval)):
             mask = np.zeros(len(keys), dtype=np.bool_)
             mask[present] = _split(keys[present], privileged, name)
             return cls._of_quantity(table, column, keys, mask)
-        return cls._of_values(table, column, keys, numeric, privileged)
+        return cls._of_values(table, column, keys, privileged)
 
     @classmethod
     def _of_quantity(cls, table: Table, column: int, keys: Floats, mask: Bools) -> "Groups":
@@ -92,15 +92,11 @@ class Groups:
         )
 
     @classmethod
-    def _of_values(
-        cls, table: Table, column: int, keys: Floats, numeric: bool, privileged: Privileged
-    ) -> "Groups":
+    def _of_values(cls, table: Table, column: int, keys: Floats, privileged: Privileged) -> "Groups":
         name = table.names[column]
-        present = np.flatnonzero(~np.isnan(keys))
-        _, first = np.unique(keys[present], return_index=True)
-        firsts = np.sort(present[first])
+        firsts = table.distinct(column)
         values = table.store.values(column, firsts)
-        if numeric and len(values) > _MOST_NUMERIC_VALUES:
+        if table.is_numeric(column) and len(values) > _MOST_NUMERIC_VALUES:
             raise GroupError(
                 f"{name!r} is a quantity with {len(values)} distinct values; say which range is "
                 f"privileged, for example privileged=pandas.Interval(25, 60), or a function of the "
@@ -126,24 +122,20 @@ class Groups:
         )
 
 
-def _keys(table: Table, column: int) -> tuple[Floats, bool]:
-    """Return numbers that are equal where the cells are equal, NaN where missing; and whether numeric."""
-    numeric = np.flatnonzero(table.numeric_columns == column)
-    if len(numeric):
-        return table.numbers[:, int(numeric[0])], True
-    codes = table.codes[:, int(np.flatnonzero(table.category_columns == column)[0])]
-    return np.where(codes < 0, np.nan, codes), False
-
-
-def _distinct(table: Table, column: int, keys: Floats) -> list[Any]:
-    present = np.flatnonzero(~np.isnan(keys))
-    _, first = np.unique(keys[present], return_index=True)
-    return table.store.values(column, np.sort(present[first]))
+def _keys(table: Table, column: int) -> Floats:
+    """Return numbers that are equal where the cells are equal, NaN where one is missing."""
+    cells = table.column(column)
+    return cells if table.is_numeric(column) else np.where(cells < 0, np.nan, cells)
 
 
 def _split(values: Floats, privileged: Privileged, name: Hashable) -> Bools:
     """Return which of the values an interval or a function calls privileged."""
     if isinstance(privileged, pd.Interval):
+        if not isinstance(privileged.left, (int, float, np.number)):
+            raise GroupError(
+                f"privileged={privileged!r} is an interval of {type(privileged.left).__name__}; give one of "
+                f"numbers, or a function of the values of {name!r} (dates are microseconds since 1970)."
+            )
         above = values >= privileged.left if privileged.closed_left else values > privileged.left
         below = values <= privileged.right if privileged.closed_right else values < privileged.right
         return np.asarray(above & below, dtype=np.bool_)
@@ -198,7 +190,7 @@ def _check_both(side: Sides, name: Hashable, what: str) -> None:
         if not (side == s).any():
             raise GroupError(
                 f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. (Is there one sample or one value only?)"
+                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
             )
 
 

@@ -1,5 +1,6 @@
 """The target: two values, of which one counts as positive."""
 
+import numbers as numbers_abc
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,11 @@ class Labels:
     classes: NDArray[Any]
     positive: int
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """The label of each row."""
+        return self.classes[self.codes]
+
     @classmethod
     def read(cls, y: Any, n_rows: int, positive: Any = None) -> "Labels":
         """Return the labels of a target; without ``positive`` the larger value is the positive one.
@@ -44,8 +50,8 @@ class Labels:
         """
         values = read_target(y, n_rows)
         classes = np.unique(values)
-        check_classification_targets(values)
         if len(classes) != 2:
+            check_classification_targets(values)
             if len(classes) < 2:
                 raise TargetError(
                     f"y holds one class only, {_plain(classes[0])!r}; two classes are needed, "
@@ -68,7 +74,8 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     """Return a target as a flat array without missing values, one value for each row."""
     if y is None:
         raise TargetError("fairshap requires y to be passed, but the target y is None.")
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    # A list is read as objects: as an array of text, a missing label would be the text "nan".
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
     if values.dtype.kind not in "OUSbiuf":
         raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.")
     values = column_or_1d(values, warn=True)
@@ -83,16 +90,21 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
             f"y has missing values (NaN) in {int(missing.sum())} of {n_rows} rows, first in row "
             f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in."
         )
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise TargetError("y holds infinite values (inf); give two class labels.")
     if values.dtype.kind == "O":
-        kinds = sorted({type(value).__name__ for value in values})
-        if len(kinds) > 1:
+        numbers = [isinstance(value, (numbers_abc.Number, np.bool_)) for value in values]
+        if any(numbers) and not all(numbers):
+            kinds = sorted({type(value).__name__ for value in values})
             raise TargetError(
                 f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings."
             )
         values = np.array(values.tolist())
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise TargetError("y holds infinite values (inf); give two class labels.")
     return values
+
+
+def _dtype_to_read(y: Any) -> Any:
+    return object if isinstance(y, (list, tuple)) else None
 
 
 def position_of_positive(classes: NDArray[Any], positive: Any) -> int:

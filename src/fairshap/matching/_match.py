@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._kernels.distance import nearest_both_ways
+from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import warn
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import UnmatchedRowsWarning
@@ -90,14 +91,8 @@ def distance_space(table: Table, without: int) -> tuple[Floats, Codes]:
     codes = table.codes[:, table.category_columns != without]
     if table.is_array:
         return numbers, codes
-    present = ~np.isnan(numbers)
-    count = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, numbers, 0.0).sum(axis=0) / count
-    centred = numbers - mean
-    scale = np.sqrt(np.where(present, centred**2, 0.0).sum(axis=0) / count)
-    # A constant column keeps its tiny rounding error from becoming a large distance.
-    scale[scale <= 1e-12 * np.maximum(1.0, np.abs(mean))] = 1.0
-    return centred / scale, codes
+    mean, scale = mean_and_scale(numbers)
+    return (numbers - mean) / scale, codes
 
 
 def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:

@@ -36,7 +36,10 @@ class MatchPlan:
 
     def __post_init__(self) -> None:
         if len({len(self.row), len(self.reference), len(self.weight), len(self.distance)}) != 1:
-            raise InputError("a match plan needs row, reference, weight and distance of one length.")
+            lengths = [len(self.row), len(self.reference), len(self.weight), len(self.distance)]
+            raise InputError(
+                f"row, reference, weight and distance of a match plan must be of one length, not {lengths}."
+            )
         if len(self.row) and (
             min(self.row.min(), self.reference.min()) < 0
             or max(self.row.max(), self.reference.max()) >= self.n_rows
@@ -64,6 +67,11 @@ class MatchPlan:
         has = np.zeros(self.n_rows, dtype=np.bool_)
         has[self.row] = True
         return np.flatnonzero(~has)
+
+    def check_fits(self, n_rows: int) -> None:
+        """Raise an error unless the plan is one for a table of so many rows."""
+        if self.n_rows != n_rows:
+            raise InputError(f"the match plan is one for {self.n_rows} rows, X has {n_rows}; match X itself.")
 
     def frame(self) -> Native:
         """Return the pairs as a frame: row, reference, weight, distance."""

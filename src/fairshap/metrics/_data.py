@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import wasserstein_distance
 
+from fairshap._kernels.scaling import mean_and_scale
 from fairshap._typing import Floats, Native
-from fairshap.exceptions import InputError
 from fairshap.table import Table
 
 
@@ -28,6 +28,16 @@ def data_fidelity(X_before: Native, X_after: Native) -> Fidelity:
     Wasserstein distance when any two categories are one apart. A missing value is a category in
     either: its share of the column counts as such.
 
+    Parameters
+    ----------
+    X_before, X_after : data frame or array
+        The original table and the repaired one, with the same rows and columns.
+
+    Returns
+    -------
+    Fidelity
+        ``mean`` and ``std`` over the columns, and ``columns``, the distance of each.
+
     Examples
     --------
     >>> import pandas as pd
@@ -39,20 +49,23 @@ def data_fidelity(X_before: Native, X_after: Native) -> Fidelity:
     both, n = _both(X_before, X_after)
     moved: dict[Hashable, float] = {}
     for column, name in enumerate(both.names):
-        k = np.flatnonzero(both.numeric_columns == column)
-        if len(k):
-            moved[name] = _numeric_distance(both.numbers[:, int(k[0])], n, both.is_array)
+        cells = both.column(column)
+        if both.is_numeric(column):
+            moved[name] = _numeric_distance(cells, n, both.is_array)
         else:
-            codes = both.codes[:, int(np.flatnonzero(both.category_columns == column)[0])] + 1
-            size = int(codes.max()) + 1
-            counts = [np.bincount(part, minlength=size) for part in (codes[:n], codes[n:])]
-            moved[name] = float(np.abs(counts[0] - counts[1]).sum() / (2 * n))
+            old, new = (np.bincount(part + 1, minlength=cells.max() + 2) for part in (cells[:n], cells[n:]))
+            moved[name] = float(np.abs(old - new).sum() / (2 * n))
     distances = np.array(list(moved.values()))
     return Fidelity(float(distances.mean()), float(distances.std()), moved)
 
 
 def training_adjustment_rate(X_before: Native, X_after: Native) -> float:
     """Return the share of cells that were changed.
+
+    Parameters
+    ----------
+    X_before, X_after : data frame or array
+        The original table and the repaired one, with the same rows and columns.
 
     Examples
     --------
@@ -66,15 +79,8 @@ def training_adjustment_rate(X_before: Native, X_after: Native) -> float:
 
 def _both(X_before: Native, X_after: Native) -> tuple[Table, int]:
     """Return one table with the old rows and below them the new ones, and how many there are."""
-    before, after = Table.read(X_before), Table.read(X_after)
-    if type(before.store) is not type(after.store) or before.names != after.names:
-        raise InputError("the two tables must be of the same type and have the same columns.")
-    if before.n_rows != after.n_rows:
-        raise InputError(
-            f"the two tables have {before.n_rows} and {after.n_rows} rows; the repaired table has the "
-            "rows of the original."
-        )
-    return Table.of(before.store.stack(after.store)), before.n_rows
+    before = Table.read(X_before)
+    return before.above(X_after), before.n_rows
 
 
 def _numeric_distance(numbers: Floats, n: int, as_given: bool) -> float:
@@ -82,5 +88,5 @@ def _numeric_distance(numbers: Floats, n: int, as_given: bool) -> float:
     missing = abs(len(old) - len(new)) / n
     if not len(old) or not len(new):
         return missing
-    scale = 1.0 if as_given else float(old.std()) or 1.0
+    scale = 1.0 if as_given else float(mean_and_scale(old[:, None])[1][0])
     return float(wasserstein_distance(old, new)) / scale + missing

@@ -1,18 +1,16 @@
 """Gaps between the privileged rows and all others, and a table by group."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Sides
 from fairshap.exceptions import GroupError, InputError, TargetError
-from fairshap.groups import Groups, Privileged, read_target
-from fairshap.table import Table
+from fairshap.groups import Groups, Privileged, check_weights, read_target
+from fairshap.table import Table, read_column
 
 # The two values of these targets need no word on which is positive.
 _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
@@ -65,15 +63,9 @@ def demographic_parity(
     ...                    sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    return _gap(
-        lambda true, predicted: (predicted, np.ones_like(true)),
-        y_true,
-        y_pred,
-        sensitive_features,
-        privileged,
-        positive,
-        sample_weight,
-    )
+    true, predicted = _positives(y_true, y_pred, positive)
+    side = read_sides(sensitive_features, privileged, len(true))
+    return _gap(predicted, side, sample_weight)
 
 
 def equal_opportunity(
@@ -96,15 +88,9 @@ def equal_opportunity(
     ...                   sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    return _gap(
-        lambda true, predicted: (predicted, true),
-        y_true,
-        y_pred,
-        sensitive_features,
-        privileged,
-        positive,
-        sample_weight,
-    )
+    true, predicted = _positives(y_true, y_pred, positive)
+    side = read_sides(sensitive_features, privileged, len(true))
+    return _gap(predicted, side, sample_weight, among=true)
 
 
 def predictive_quality_parity(
@@ -127,19 +113,13 @@ def predictive_quality_parity(
     ...                           sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    return _gap(
-        lambda true, predicted: (true, predicted),
-        y_true,
-        y_pred,
-        sensitive_features,
-        privileged,
-        positive,
-        sample_weight,
-    )
+    true, predicted = _positives(y_true, y_pred, positive)
+    side = read_sides(sensitive_features, privileged, len(true))
+    return _gap(true, side, sample_weight, among=predicted)
 
 
 def score_demographic_parity(
-    y_true: Any,  # noqa: ARG001
+    y_true: Any,
     y_score: Any,
     *,
     sensitive_features: Any,
@@ -157,16 +137,9 @@ def score_demographic_parity(
     ...                          sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    scores = np.asarray(y_score, dtype=np.float64)
-    if scores.ndim != 1:
-        raise InputError(
-            f"y_score has shape {scores.shape}; give one score a row, for example "
-            "model.predict_proba(X)[:, 1]."
-        )
+    scores = _scores(y_score, None if y_true is None else len(y_true))
     side = read_sides(sensitive_features, privileged, len(scores))
-    weights = _weights(sample_weight, len(scores))
-    rates = [_mean(scores[side == s], weights[side == s]) for s in (0, 1)]
-    return abs(rates[1] - rates[0])
+    return _gap(scores, side, sample_weight)
 
 
 def group_table(
@@ -193,7 +166,7 @@ def group_table(
     Returns
     -------
     pandas.DataFrame
-        ``rows``, ``base_rate`` (true positives labels among the rows), ``positive_rate`` (predicted ones),
+        ``rows``, ``base_rate`` (the share of positive labels), ``positive_rate`` (of positive predictions),
         ``true_positive_rate``, ``false_positive_rate``, ``precision``, ``accuracy``; NaN where
         nothing is there to take the rate of.
 
@@ -204,7 +177,7 @@ def group_table(
     """
     true, predicted = _positives(y_true, y_pred, positive)
     attribute = _column(sensitive_features, len(true)).native.iloc[:, 0]
-    scores = None if y_score is None else np.asarray(y_score, dtype=np.float64)
+    scores = None if y_score is None else _scores(y_score, len(true))
     lines = {}
     for value in attribute.value_counts(dropna=False).index:
         rows = (attribute.isna() if pd.isna(value) else attribute == value).to_numpy(dtype=bool)
@@ -233,40 +206,23 @@ def read_sides(sensitive_features: Any, privileged: Privileged, n_rows: int) -> 
 
 def _column(sensitive_features: Any, n_rows: int) -> Table:
     """Return the attribute as a table of one column."""
-    values = sensitive_features
-    if values is None:
+    if sensitive_features is None:
         raise GroupError("sensitive_features is not given; give the attribute of each row.")
-    if not isinstance(values, (pd.Series, pd.DataFrame)):
-        values = values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
-    frame = pd.DataFrame(values).reset_index(drop=True)
+    name = getattr(sensitive_features, "name", None)
+    frame = read_column(sensitive_features, "sensitive_features" if name is None else name)
     if frame.shape != (n_rows, 1):
         raise InputError(
             f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed."
         )
-    if not isinstance(values, (pd.Series, pd.DataFrame)):
-        frame.columns = pd.Index(["sensitive_features"])
     return Table.read(frame)
 
 
-def _gap(
-    parts: Callable[[Bools, Bools], tuple[Bools, Bools]],
-    y_true: Any,
-    y_pred: Any,
-    sensitive_features: Any,
-    privileged: Privileged,
-    positive: Any,
-    sample_weight: Any,
-) -> float:
-    """Return the gap of the rate of ``event`` among ``condition`` between the two sides."""
-    true, predicted = _positives(y_true, y_pred, positive)
-    side = read_sides(sensitive_features, privileged, len(true))
-    weights = _weights(sample_weight, len(true))
-    event, condition = parts(true, predicted)
-    rates = []
-    for s in (0, 1):
-        rows = (side == s) & condition
-        rates.append(_mean(event[rows], weights[rows]) if weights[rows].sum() > 0 else 0.0)
-    return abs(rates[1] - rates[0])
+def _gap(values: NDArray[Any], side: Sides, sample_weight: Any, among: Bools | None = None) -> float:
+    """Return the gap between the two sides in the mean of the values, among some of the rows."""
+    weights = _weights(sample_weight, len(values))
+    chosen = np.ones(len(values), dtype=np.bool_) if among is None else among
+    means = [_mean(values[chosen & (side == s)], weights[chosen & (side == s)]) for s in (0, 1)]
+    return abs(means[1] - means[0])
 
 
 def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
@@ -298,9 +254,18 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
     return true == positive, predicted == positive
 
 
+def _scores(y_score: Any, n_rows: int | None) -> Floats:
+    scores = np.asarray(y_score, dtype=np.float64)
+    if scores.ndim != 1 or len(scores) != (len(scores) if n_rows is None else n_rows):
+        raise InputError(
+            f"y_score has shape {scores.shape}; give one score for each row, for example "
+            "model.predict_proba(X)[:, 1]."
+        )
+    return scores
+
+
 def _labels(y: Any) -> NDArray[Any]:
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
-    return read_target(column_or_1d(values), len(values))
+    return read_target(y, len(y))
 
 
 def _check_lengths(**arrays: NDArray[Any]) -> None:
@@ -310,18 +275,13 @@ def _check_lengths(**arrays: NDArray[Any]) -> None:
 
 
 def _weights(sample_weight: Any, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}; one weight for each of {n_rows} rows is needed."
-        )
-    return weights
+    weights = check_weights(sample_weight, n_rows)
+    return np.ones(n_rows) if weights is None else weights
 
 
 def _mean(values: NDArray[Any], weights: Floats) -> float:
-    return float(np.average(values, weights=weights))
+    """Return the weighted mean; of nothing it is 0."""
+    return float(np.average(values, weights=weights)) if weights.sum() > 0 else 0.0
 
 
 def _rate(event: Bools) -> float:

@@ -4,13 +4,14 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairshap._typing import Floats, Native
+from fairshap._kernels.scaling import mean_and_scale
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.table import Table, is_missing
+from fairshap.table import Table, factorize
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):
@@ -47,16 +48,15 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Native, y: Any = None) -> "ColumnEncoder":  # noqa: ARG002
         """Learn means, scales and categories."""
+        if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
+            raise InputError(f"max_categories={self.max_categories!r} must be a whole number from 1 on.")
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
-        self.columns_: list[_Column] = []
-        for column in range(len(table.names)):
-            k = np.flatnonzero(table.numeric_columns == column)
-            if len(k):
-                self.columns_.append(_Number(table.numbers[:, int(k[0])]))
-            else:
-                values = _category_values(table, column)
-                self.columns_.append(_Category(values, self.max_categories))
+        self.columns_: list[_Number | _Category] = [
+            _Number(table.column(j)) if table.is_numeric(j) else _Category(table, j, self.max_categories)
+            for j in range(len(table.names))
+        ]
+        self.names_ = table.names
         self.n_features_out_ = sum(column.width for column in self.columns_)
         return self
 
@@ -65,69 +65,82 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
         table = Table.read(X)
-        if len(table.names) != len(self.columns_):
-            raise InputError(
-                f"X has {len(table.names)} columns, the encoder was fitted on {len(self.columns_)}."
-            )
         encoded = np.zeros((table.n_rows, self.n_features_out_))
         start = 0
         for j, column in enumerate(self.columns_):
-            part = encoded[:, start : start + column.width]
+            column.write(table, j, encoded[:, start : start + column.width])
             start += column.width
-            k = np.flatnonzero(table.numeric_columns == j)
-            if isinstance(column, _Category):
-                column.write(_category_values(table, j), part)
-            elif len(k):
-                part[:, 0] = (table.numbers[:, int(k[0])] - column.mean) / column.scale
-            else:
-                raise InputError(
-                    f"column {table.names[j]!r} held numbers when the encoder was fitted; "
-                    "now it holds something else."
-                )
         return encoded
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Return a name for each encoded feature: ``age``, ``town=x``, ``town=y``."""
+        check_is_fitted(self)
+        names = [
+            name if ending is None else f"{name}={ending}"
+            for name, column in zip(self.names_, self.columns_, strict=True)
+            for ending in column.endings
+        ]
+        return np.array([str(name) for name in names], dtype=object)
 
 
 class _Number:
     """A numeric column: its mean and its scale."""
 
     width = 1
+    endings = (None,)
 
     def __init__(self, numbers: Floats) -> None:
-        present = numbers[~np.isnan(numbers)]
-        self.mean = float(present.mean()) if len(present) else 0.0
-        scale = float(present.std()) if len(present) else 0.0
-        self.scale = scale if scale > 1e-12 * max(1.0, abs(self.mean)) else 1.0
+        mean, scale = mean_and_scale(numbers[:, None])
+        self.mean, self.scale = float(mean[0]), float(scale[0])
+
+    def write(self, table: Table, column: int, part: Floats) -> None:
+        if not table.is_numeric(column):
+            raise InputError(
+                f"column {table.names[column]!r} held numbers when the encoder was fitted; "
+                "now it holds something else."
+            )
+        part[:, 0] = (table.column(column) - self.mean) / self.scale
 
 
 class _Category:
     """A category column: which feature each value switches on."""
 
-    def __init__(self, values: "pd.Series[Any]", max_categories: int) -> None:
-        counts = values.value_counts(sort=False)
-        # By frequency, then by appearance: the same features whatever the order of equal counts.
-        frequent = counts.sort_values(ascending=False, kind="stable").index
-        kept = set(frequent[:max_categories])
-        ordered = [value for value in counts.index if value in kept]
-        self.feature: dict[Hashable, int] = {value: k for k, value in enumerate(ordered)}
-        self.feature.update(dict.fromkeys(frequent[max_categories:], len(ordered)))
-        self.width = max(self.feature.values()) + 1
+    def __init__(self, table: Table, column: int, max_categories: int) -> None:
+        values, codes = _categories(table, column)
+        counts = np.bincount(codes, minlength=len(values))
+        # The most frequent ones; of equally frequent ones those that appear first.
+        kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories])
+        self.feature = dict.fromkeys(values, len(kept))
+        self.feature.update({values[k]: feature for feature, k in enumerate(kept)})
+        self.endings: tuple[Any, ...] = tuple(_name(values[k]) for k in kept)
+        if len(kept) < len(values):
+            self.endings += ("others",)
+        self.width = len(self.endings)
 
-    def write(self, values: "pd.Series[Any]", part: Floats) -> None:
-        features = values.map(self.feature).to_numpy(dtype=np.float64, na_value=np.nan)
-        rows = np.flatnonzero(~np.isnan(features))
-        part[rows, features[rows].astype(np.int64)] = 1.0
+    def write(self, table: Table, column: int, part: Floats) -> None:
+        values, codes = _categories(table, column)
+        features = np.array([self.feature.get(value, -1) for value in values], dtype=np.int64)[codes]
+        rows = np.flatnonzero(features >= 0)
+        part[rows, features[rows]] = 1.0
 
 
-#: What a missing category is called among the categories.
+#: What a missing category is called among the categories; no cell is a tuple of this kind.
 _MISSING = ("missing",)
-_Column = _Number | _Category
 
 
-def _category_values(table: Table, column: int) -> "pd.Series[Any]":
-    """Return a column as hashable objects, a missing one as a category of its own."""
-    values = table.store.values(column, np.arange(table.n_rows))
-    series = pd.Series(values, dtype=object)
-    missing = series.isna()
+def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
+    """Return the values of a column, a missing one as a value of its own, and which each row has."""
+    first = table.distinct(column)
+    values: list[Hashable] = list(table.store.values(column, first))
+    cells = table.column(column)
+    # Both number the values in the order of their appearance.
+    codes = (factorize(cells, table.names[column]) if table.is_numeric(column) else cells).astype(np.int64)
+    missing = codes < 0
     if missing.any():
-        series = pd.Series([_MISSING if is_missing(value) else value for value in values], dtype=object)
-    return series
+        values.append(_MISSING)
+        codes = np.where(missing, len(values) - 1, codes)
+    return values, codes
+
+
+def _name(value: Hashable) -> Any:
+    return "missing" if value is _MISSING else value

@@ -1,18 +1,27 @@
 """Fit the user's estimator on a raw table, behind the encoding if it needs one."""
 
+from collections.abc import Iterator
+from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from fairshap._typing import Native
 from fairshap.exceptions import ModelError
 from fairshap.models._encoding import ColumnEncoder
+from fairshap.models._relabelling import Relabelled
 from fairshap.table import Table
+
+# Libraries whose classifiers split on the categories of a frame, as does scikit-learn's histogram
+# gradient boosting, which says so in a parameter.
+_NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
 
 
 def default_estimator(random_state: Any = None) -> Any:
@@ -25,32 +34,68 @@ def is_frozen(estimator: Any) -> bool:
     return isinstance(estimator, FrozenEstimator)
 
 
-def fit_model(estimator: Any, X: Native, y: Any, fit_params: dict[str, Any] | None = None) -> Any:
+def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any] | None = None) -> Any:
     """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
 
     The raw table is tried first: an estimator that takes categories, or a pipeline that encodes for
-    itself, is taken as it is. One that refuses a table with categories is fitted as
-    ``Pipeline(encode, model)``. If that fails too, the estimator's own error is raised.
+    itself, is taken as it is. One that refuses is fitted as ``Pipeline(encode, model)``, and one that
+    refuses the labels is fitted on 0 and 1 and still predicts the labels. If nothing helps, the
+    estimator's own error is raised.
     """
-    params = dict(fit_params or {})
-    try:
-        return clone(estimator).fit(X, y, **_for_last_step(estimator, params))
-    except Exception as refused:
-        table = Table.read(X)
-        if table.is_array and not len(table.category_columns):
-            raise
-        if table.store.library == "pandas" and not len(table.category_columns):
-            raise
-        encoded = Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))])
+    refusals: list[Exception] = []
+    for candidate in _candidates(estimator, Table.read(X), y):
         try:
-            return encoded.fit(X, y, **_for_last_step(encoded, params))
-        except Exception as error:
-            error.add_note(
-                f"fairshap first gave {type(estimator).__name__} the raw table, which it refused "
-                f"({type(refused).__name__}: {refused}), then the table with its categories one-hot "
-                "encoded, which failed as above."
-            )
-            raise
+            return candidate.fit(X, y, **_for_last_step(candidate, fit_params or {}))
+        except Exception as refusal:
+            refusals.append(refusal)
+    error = refusals[-1]
+    if str(refusals[0]) != str(error):
+        error.add_note(
+            f"fairshap gave {type(estimator).__name__} the raw table, which it refused "
+            f"({type(refusals[0]).__name__}: {refusals[0]}), and then the table with its categories one-hot "
+            "encoded, which failed as above."
+        )
+    raise error
+
+
+def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
+    """Yield what may be fitted, in the order in which it is tried."""
+    fresh = []
+    if _may_be_raw(estimator, table):
+        fresh.append(clone(estimator))
+    if not _is_all_numbers(table):
+        fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
+    yield from fresh
+    if set(np.unique(y).tolist()) != {0, 1}:
+        yield from (Relabelled(candidate) for candidate in fresh)
+
+
+def _is_all_numbers(table: Table) -> bool:
+    """Say whether any estimator can be expected to read the table, so that encoding would not help."""
+    if table.is_array:
+        return not len(table.category_columns)
+    if isinstance(table.native, pd.DataFrame):
+        return all(pd.api.types.is_numeric_dtype(dtype) for dtype in table.native.dtypes)
+    return False
+
+
+def _may_be_raw(estimator: Any, table: Table) -> bool:
+    """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
+
+    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers.
+    """
+    if not isinstance(table.native, pd.DataFrame):
+        return True
+    numbered = any(
+        isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
+        for dtype in table.native.dtypes
+    )
+    return (
+        not numbered
+        or isinstance(estimator, Pipeline)
+        or type(estimator).__module__.split(".")[0] in _NATIVE_CATEGORIES
+        or getattr(estimator, "categorical_features", None) == "from_dtype"
+    )
 
 
 def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +103,8 @@ def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
 
     Where metadata is routed, the pipeline does that itself.
     """
+    if isinstance(estimator, Relabelled):
+        estimator = estimator.estimator
     if not isinstance(estimator, Pipeline) or get_config()["enable_metadata_routing"]:
         return params
     name = estimator.steps[-1][0]
@@ -67,7 +114,9 @@ def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
 def check_takes_weights(estimator: Any) -> None:
     """Raise an error if the estimator cannot take ``sample_weight``."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not has_fit_parameter(last, "sample_weight"):
+    parameters = signature(last.fit).parameters
+    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    if "sample_weight" not in parameters and not takes_any:
         raise ModelError(
             f"sample_weight is given, but {type(last).__name__}.fit does not take it. "
             "Leave the weights out, or use an estimator that takes them."

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 
 from fairshap._messages import warn
 from fairshap._typing import Floats, Native
@@ -11,19 +12,18 @@ from fairshap.exceptions import MarginWarning, ModelError
 
 
 class Scorer:
-    """The model's probability of the positive class, or its margin if it has no probabilities.
+    """The model's probability of its second class, or its margin if it has no probabilities.
+
+    Which of two classes makes no difference to risk: their probabilities change by the same amount.
 
     Parameters
     ----------
     model : object
         A fitted classifier with ``predict_proba`` or ``decision_function``.
-    positive : int, default=1
-        Which of the two classes is the positive one.
     """
 
-    def __init__(self, model: Any, positive: int = 1) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
-        self.positive = positive
         self.has_probabilities = hasattr(model, "predict_proba")
         if not self.has_probabilities:
             if not hasattr(model, "decision_function"):
@@ -39,6 +39,12 @@ class Scorer:
                 MarginWarning,
             )
 
+    @property
+    def width(self) -> int:
+        """How many features the classifier itself sees, as far as it says: more than columns if encoded."""
+        last = self.model.steps[-1][1] if isinstance(self.model, Pipeline) else self.model
+        return int(getattr(last, "n_features_in_", 0))
+
     def __call__(self, X: Native) -> Floats:
         """Return one number for each row of X."""
         method = "predict_proba" if self.has_probabilities else "decision_function"
@@ -50,9 +56,9 @@ class Scorer:
             ) from error
         n = X.num_rows if hasattr(X, "num_rows") else len(X)
         if self.has_probabilities and output.shape == (n, 2):
-            scores = output[:, self.positive]
+            scores = output[:, 1]
         elif not self.has_probabilities and output.shape in {(n,), (n, 1)}:
-            scores = output.reshape(n) * (1.0 if self.positive else -1.0)
+            scores = output.reshape(n)
         else:
             wanted = f"({n}, 2)" if self.has_probabilities else f"({n},)"
             raise ModelError(

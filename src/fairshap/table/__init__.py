@@ -1,6 +1,6 @@
 """Tables: any frame or array in, and back out in the same type, order, index and dtypes."""
 
-from fairshap.table._cells import is_missing
+from fairshap.table._cells import factorize, is_missing, read_column
 from fairshap.table._frames import make_frame
 from fairshap.table._players import Players, PlayersLike
 from fairshap.table._store import Library, Store
@@ -12,7 +12,9 @@ __all__ = [
     "PlayersLike",
     "Store",
     "Table",
+    "factorize",
     "is_missing",
     "make_frame",
     "open_store",
+    "read_column",
 ]

@@ -61,7 +61,7 @@ class ArrayStore(Store):
             raise InputError(f"column {column} of X does not hold numbers.")
         return numbers
 
-    def codes(self, column: int) -> tuple[Codes, int]:
+    def codes(self, column: int) -> Codes:
         return factorize(self.native[:, column], column)
 
     def values(self, column: int, rows: Ints) -> list[Any]:
@@ -71,9 +71,6 @@ class ArrayStore(Store):
     def labels(self, rows: Ints) -> list[Any]:
         labels: list[Any] = rows.tolist()
         return labels
-
-    def take(self, rows: Ints) -> Native:
-        return self.native[rows]
 
     def mix(self, sources: Sequence[Ints]) -> Native:
         mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
@@ -93,5 +90,4 @@ class ArrayStore(Store):
         return ArrayStore(np.column_stack([self.native, column]).astype(dtype, copy=False))
 
     def stack(self, other: Store) -> "ArrayStore":
-        below = np.asarray(other.native)
-        return ArrayStore(np.concatenate([self.native, below.astype(self.native.dtype)]))
+        return ArrayStore(np.concatenate([self.native, other.native]))

@@ -7,6 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fairshap._messages import listing
 from fairshap._typing import Codes, Floats, Ints, Native
@@ -72,7 +73,7 @@ class PandasStore(FrameStore):
     def series(self, column: int) -> "nw.Series[Any]":
         return nw.from_native(self.native.iloc[:, column], series_only=True)
 
-    def codes(self, column: int) -> tuple[Codes, int]:
+    def codes(self, column: int) -> Codes:
         return factorize(self.native.iloc[:, column], self.names[column])
 
     def values(self, column: int, rows: Ints) -> list[Any]:
@@ -82,9 +83,6 @@ class PandasStore(FrameStore):
     def labels(self, rows: Ints) -> list[Any]:
         labels: list[Any] = self.native.index[rows].tolist()
         return labels
-
-    def take(self, rows: Ints) -> Native:
-        return self.native.iloc[rows]
 
     def mix(self, sources: Sequence[Ints]) -> Native:
         # With its dtype said, a column of objects is not taken for text.
@@ -110,18 +108,22 @@ class PandasStore(FrameStore):
         return PandasStore(extended)
 
     def stack(self, other: Store) -> "PandasStore":
-        # A category that X does not know would silently become a missing value.
-        for column, dtype in enumerate(self.native.dtypes):
-            if isinstance(dtype, pd.CategoricalDtype):
-                cells = other.native.iloc[:, column]
-                unknown = cells[cells.notna() & ~cells.isin(dtype.categories)]
+        columns = {}
+        for column, name in enumerate(self.names):
+            above, below = self.native.iloc[:, column], other.native.iloc[:, column]
+            if isinstance(above.dtype, pd.CategoricalDtype):
+                # A category that X does not know would silently become a missing value.
+                unknown = below[below.notna() & ~below.isin(above.dtype.categories)]
                 if len(unknown):
                     raise InputError(
-                        f"R holds categories that X does not have, in column {self.names[column]!r}: "
-                        f"{listing(unknown.unique())}."
+                        f"column {name!r} holds {listing(unknown.unique())}, which the categories of the "
+                        "other table lack. Give both tables the same categories."
                     )
-        below = other.native.astype(self.native.dtypes.to_dict())
-        return PandasStore(pd.concat([self.native, below], ignore_index=True))
+                below = below.astype(above.dtype)
+            columns[column] = pd.concat([above, below], ignore_index=True)
+        both = pd.DataFrame(columns, copy=False)
+        both.columns = self.native.columns
+        return PandasStore(both)
 
 
 class NarwhalsStore(FrameStore):
@@ -138,13 +140,13 @@ class NarwhalsStore(FrameStore):
     def series(self, column: int) -> "nw.Series[Any]":
         return self._wrap()[:, column]
 
-    def codes(self, column: int) -> tuple[Codes, int]:
+    def codes(self, column: int) -> Codes:
         coded = _indices(_dictionary(self.series(column).to_arrow()))
         present = coded >= 0
         codes = np.full(self.n_rows, -1, dtype=np.int32)
         # A dictionary may hold values that do not occur, in any order: number them anew.
-        codes[present], count = factorize(coded[present], self.names[column])
-        return codes, count
+        codes[present] = factorize(coded[present], self.names[column])
+        return codes
 
     def values(self, column: int, rows: Ints) -> list[Any]:
         values: list[Any] = self.series(column)[rows].to_list()
@@ -153,9 +155,6 @@ class NarwhalsStore(FrameStore):
     def labels(self, rows: Ints) -> list[Any]:
         labels: list[Any] = rows.tolist()
         return labels
-
-    def take(self, rows: Ints) -> Native:
-        return self._wrap()[rows].to_native()
 
     def mix(self, sources: Sequence[Ints]) -> Native:
         columns = [self.series(column)[rows].to_native() for column, rows in enumerate(sources)]
@@ -186,7 +185,7 @@ class NarwhalsStore(FrameStore):
                 cellwise = np.zeros(self.n_rows, dtype=bool)
                 cellwise[rows] = True
                 in_order = [values[i] for i in np.argsort(rows, kind="stable")]
-                new = pa.compute.replace_with_mask(
+                new = pc.replace_with_mask(
                     changed.column(column), cellwise, pa.array(in_order, type=field.type)
                 )
             changed = changed.set_column(column, field, new)
@@ -202,13 +201,20 @@ class NarwhalsStore(FrameStore):
 
     def stack(self, other: Store) -> "NarwhalsStore":
         if isinstance(self.native, pa.Table):
-            both = pa.concat_tables([self.native, other.native.cast(self.native.schema)])
+            both = pa.concat_tables([self.native, other.native], promote_options="permissive")
             return NarwhalsStore(both.unify_dictionaries().combine_chunks())
-        schema = self._wrap().schema
-        below = nw.from_native(other.native, eager_only=True).select(
-            nw.col(name).cast(dtype) for name, dtype in schema.items()
-        )
-        return NarwhalsStore(nw.concat([self._wrap(), below]).to_native())
+        schema, below = self.native.schema, other.native
+        lost = [
+            name
+            for name, dtype in schema.items()
+            if not below[name].cast(dtype, strict=False).cast(below.schema[name]).equals(below[name])
+        ]
+        if lost:
+            raise InputError(
+                f"column {listing(lost)} holds cells that the same column of the other table has no type "
+                "for. Give both tables the same types."
+            )
+        return NarwhalsStore(self.native.vstack(below.cast(dict(schema))))
 
 
 def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str] = ()) -> Native:

@@ -30,27 +30,25 @@ class Players:
     of_column: Ints
 
     @classmethod
-    def read(cls, table: Table, players: PlayersLike = None, width: int | None = None) -> "Players":
-        """Return the players among the first ``width`` columns of a table (all by default).
+    def read(cls, table: Table, players: PlayersLike = None) -> "Players":
+        """Return the players of a table; columns that no set names stand for themselves.
 
-        Columns that no set names stand for themselves. The players are in the order of their
-        first columns.
+        The players are in the order of their first columns.
         """
-        columns_of_table = table.names[:width]
         if isinstance(players, str):
             raise InputError(f"players={players!r} is text; give a mapping of names to columns.")
         sets: dict[Hashable, list[int]] = {}
         if isinstance(players, Mapping):
             for name, columns in players.items():
-                sets[name] = [table.position(column, "players") for column in columns]
+                sets[name] = [table.position(column, "a column of players") for column in columns]
         elif players is not None:
             for columns in players:
-                positions = [table.position(column, "players") for column in columns]
+                positions = [table.position(column, "a column of players") for column in columns]
                 sets["+".join(str(table.names[j]) for j in positions)] = positions
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():
             if not positions:
-                raise InputError(f"players: {name!r} names no columns.")
+                raise InputError(f"players: {name!r} names no columns; name some, or leave it out.")
             for j in positions:
                 if j in owner:
                     raise ColumnError(
@@ -59,9 +57,9 @@ class Players:
                     )
                 owner[j] = name
         names: list[Hashable] = []
-        of_column = np.empty(len(columns_of_table), dtype=np.int64)
+        of_column = np.empty(len(table.names), dtype=np.int64)
         seen: dict[Hashable, int] = {}
-        for j, column in enumerate(columns_of_table):
+        for j, column in enumerate(table.names):
             # A set may have the name of a column outside it: keys keep the two apart.
             key = ("set", owner[j]) if j in owner else ("column", column)
             if key not in seen:

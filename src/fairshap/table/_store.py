@@ -35,8 +35,8 @@ class Store(ABC):
         """Return a numeric column as float64, missing values as NaN."""
 
     @abstractmethod
-    def codes(self, column: int) -> tuple[Codes, int]:
-        """Return the categories as 0, 1, ... in order of appearance (-1: missing), and how many."""
+    def codes(self, column: int) -> Codes:
+        """Return the categories numbered 0, 1, ... in the order of appearance, -1 where missing."""
 
     @abstractmethod
     def values(self, column: int, rows: Ints) -> list[Any]:
@@ -45,10 +45,6 @@ class Store(ABC):
     @abstractmethod
     def labels(self, rows: Ints) -> list[Any]:
         """Return the index labels of the rows; their positions where there is no index."""
-
-    @abstractmethod
-    def take(self, rows: Ints) -> Native:
-        """Return these rows, in this order."""
 
     @abstractmethod
     def mix(self, sources: Sequence[Ints]) -> Native:
@@ -64,4 +60,8 @@ class Store(ABC):
 
     @abstractmethod
     def stack(self, other: "Store") -> "Store":
-        """Return the rows of this table and below them the other's, in this table's types."""
+        """Return the rows of this table and below them the other's, whose columns are the same.
+
+        No cell changes: types are widened where the two differ, and a column whose type cannot hold
+        the other's cells is an error.
+        """

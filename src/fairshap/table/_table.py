@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse
 from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
+from numpy.typing import NDArray
 
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import did_you_mean, listing
@@ -65,7 +66,7 @@ class Table:
         numbers = _numbers(store, numeric)
         codes = np.empty((shape[0], len(category)), dtype=np.int32, order="F")
         for k, column in enumerate(category):
-            codes[:, k] = store.codes(int(column))[0]
+            codes[:, k] = store.codes(int(column))
         infinite = np.isinf(numbers).any(axis=0)
         if infinite.any():
             names = [store.names[column] for column in numeric[infinite]]
@@ -117,6 +118,43 @@ class Table:
             f"{did_you_mean(name, self.names)}"
         )
 
+    def column(self, position: int) -> NDArray[Any]:
+        """Return one column: numbers (float64) or category codes (int32)."""
+        numeric = np.flatnonzero(self.numeric_columns == position)
+        if len(numeric):
+            return self.numbers[:, int(numeric[0])]
+        return self.codes[:, int(np.flatnonzero(self.category_columns == position)[0])]
+
+    def is_numeric(self, position: int) -> bool:
+        """Say whether a column holds numbers."""
+        return bool((self.numeric_columns == position).any())
+
+    def distinct(self, position: int) -> Ints:
+        """Return the rows in which the values of a column, missing ones aside, stand first."""
+        cells = self.column(position)
+        present = np.flatnonzero(cells >= 0 if cells.dtype.kind == "i" else ~np.isnan(cells))
+        _, first = np.unique(cells[present], return_index=True)
+        return np.sort(present[first])
+
+    def above(self, R: Native) -> "Table":
+        """Return this table with the rows of R, one for each row and with the same columns, below it."""
+        below = open_store(R)
+        if type(below) is not type(self.store):
+            raise InputError(
+                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as the same type."
+            )
+        if below.names != self.names:
+            raise InputError(
+                f"R must have the columns of X in the same order. X has {listing(self.names)}; "
+                f"R has {listing(below.names)}."
+            )
+        if below.n_rows != self.n_rows:
+            raise InputError(
+                f"R must hold one reference row for each row of X: X has {self.n_rows} rows, R has "
+                f"{below.n_rows}."
+            )
+        return Table.of(self.store.stack(below))
+
     def differ(self, rows: Ints, others: Ints) -> Bools:
         """Say for each pair of rows and each column whether the two cells differ.
 
@@ -161,7 +199,7 @@ def open_store(X: Native) -> Store:
     if is_polars_lazyframe(X):
         raise InputError("X is a lazy frame; call X.collect() first: the rows are needed at once.")
     if isinstance(X, pa.RecordBatch):
-        X = pa.Table.from_batches([X])
+        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):

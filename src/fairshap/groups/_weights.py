@@ -19,6 +19,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise InputError(
             f"sample_weight has shape {weights.shape}; one weight for each of {n_rows} rows is needed."
         )
-    if not np.isfinite(weights).all():
-        raise InputError("sample_weight holds NaN or infinite values.")
+    bad = ~(weights >= 0) | np.isinf(weights)
+    if bad.any():
+        raise InputError(
+            f"sample_weight holds {weights[bad][0]} in row {int(bad.argmax())}; "
+            "weights are numbers from 0 on."
+        )
     return weights
