@@ -79,8 +79,8 @@ def main() -> None:
     for edit in edits.nlargest(10, "phi").itertuples():
         sex = train[data.sensitive].iloc[edit.row].lower()
         print(
-            f"  row {edit.index}, {sex}: {edit.column} {edit.old} -> {edit.new}, as row "
-            f"{train.index[edit.reference]} of the other group has; it carries {edit.phi:.3f} of the risk"
+            f"  row {edit.index}, {sex}: {edit.column} {edit.old} -> {edit.new}, from row "
+            f"{train.index[edit.reference]} of the other group; it adds {edit.phi:.3f} to the risk"
         )
     out.mkdir(parents=True, exist_ok=True)
     repaired = repair.edits_.apply(train).assign(**{data.y.name: y_train})

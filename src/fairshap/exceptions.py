@@ -14,6 +14,7 @@
     FairshapWarning (UserWarning)
     ├── NothingToRepairWarning        no edit was made, with the reason
     ├── UnmatchedRowsWarning          rows without a reference, left as they are
+    ├── OrderWarning                  labels or attributes in another order than the rows
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
 """
 
@@ -28,6 +29,7 @@ __all__ = [
     "MarginWarning",
     "ModelError",
     "NothingToRepairWarning",
+    "OrderWarning",
     "TargetError",
     "UnmatchedRowsWarning",
 ]
@@ -75,6 +77,10 @@ class NothingToRepairWarning(FairshapWarning):
 
 class UnmatchedRowsWarning(FairshapWarning):
     """Some rows have no reference and stay as they are."""
+
+
+class OrderWarning(FairshapWarning):
+    """A series has the index labels of the table in another order; it is taken by position."""
 
 
 class MarginWarning(FairshapWarning):

@@ -219,6 +219,29 @@ def test_a_ledger_is_not_applied_to_another_table(people, phi):
         edits.apply(edits.apply(people))
 
 
+def test_a_ledger_knows_its_rows_by_their_labels(people, phi):
+    named = people.set_index(pd.Index(list("abcdef")))
+    edits = select_edits(attributions_of(named, phi), named, plan_of(SWAP))
+    with pytest.raises(LedgerError, match="row 0 has the index label 'b'; in the ledger it has 'a'"):
+        edits.apply(named.iloc[[1, 0, 2, 3, 4, 5]])
+    assert edits.apply(people).equals(edits.apply(named).reset_index(drop=True))
+
+
+def test_a_ledger_made_in_pandas_fits_the_same_table_elsewhere(library):
+    X = pd.DataFrame({"t": ["x", None, "y", "x"], "n": [1.0, 2.0, np.nan, 4.0]})
+    edits = select_edits(attributions_of(X, np.ones((4, 2))), X, plan_of([1, 0, 3, 2]))
+    elsewhere = to_pandas(edits.apply(to_library(X, library)))
+    assert elsewhere["t"].isna().tolist() == [True, False, False, False]
+    assert elsewhere["t"].tolist()[1:] == ["x", "x", "y"]
+    assert elsewhere["n"].isna().tolist() == [False, False, False, True]
+
+
+def test_a_folder_that_is_not_there_is_named(people, phi, tmp_path):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
+        edits.write(tmp_path / "nowhere" / "edits.csv")
+
+
 def test_what_is_no_ledger_is_refused(tmp_path):
     path = tmp_path / "edits.csv"
     path.write_text("a,b\n1,2\n")

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
 import fairshap
@@ -27,6 +27,7 @@ from fairshap.exceptions import (
     MarginWarning,
     ModelError,
     NothingToRepairWarning,
+    OrderWarning,
     TargetError,
     UnmatchedRowsWarning,
 )
@@ -329,7 +330,7 @@ def test_metadata_is_routed():
 def test_a_model_that_never_uses_the_attribute_leaves_nothing_to_repair():
     encoder = make_column_transformer((OneHotEncoder(), ["district"]), remainder="drop")
     fs = FairSHAP(make_pipeline(encoder, LogisticRegression()), **SETTING)
-    with pytest.warns(NothingToRepairWarning, match="the consulted model never uses 'group'"):
+    with pytest.warns(NothingToRepairWarning, match="the consulted model never uses column 'group'"):
         repaired, _ = fs.fit_resample(D.X, D.y)
     pd.testing.assert_frame_equal(repaired, D.X)
     assert len(fs.edits_) == 0
@@ -341,6 +342,27 @@ def test_a_threshold_out_of_reach_is_said():
         NothingToRepairWarning, match=r"no attribution reaches threshold=5; the largest is 0\."
     ):
         fs.fit(D.X, D.y)
+
+
+def test_a_linear_margin_that_no_edit_can_lower_is_said():
+    with (
+        pytest.warns(MarginWarning, match="LinearSVC has no predict_proba"),
+        pytest.warns(NothingToRepairWarning, match="whatever the other columns hold"),
+    ):
+        FairSHAP(LinearSVC(), **SETTING).fit(D.X, D.y)
+
+
+def test_missing_numbers_for_a_model_that_takes_none_are_explained():
+    X = D.X.astype({"skill": "float64"})
+    X.loc[0, "skill"] = np.nan
+    with pytest.raises(ValueError, match="contains NaN") as caught:
+        FairSHAP(LogisticRegression(), **SETTING).fit(X, D.y)
+    assert "put an imputer before it in a Pipeline" in caught.value.__notes__[-1]
+
+
+def test_labels_in_another_order_are_pointed_at():
+    with pytest.warns(OrderWarning, match="y has the index labels of X in another order"):
+        FairSHAP(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y[::-1])
 
 
 def test_rows_without_a_reference_stay_as_they_are():

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairshap.exceptions import ColumnError, GroupError, InputError
+from fairshap.exceptions import ColumnError, GroupError, InputError, OrderWarning
 from fairshap.groups import Groups, Setting
 from fairshap.table import Table
 from tests.conftest import to_library
@@ -72,7 +72,11 @@ def test_rows_without_a_value_stand_on_no_side():
         (["m", "f"], ["m", "x"], "privileged='x' does not occur"),
         (["m", "m"], "m", "two groups: privileged='m' picks all of them"),
         ([30, 40], pd.Interval(0, 10), "picks none of them"),
-        ([30, 40], pd.Interval(pd.Timestamp(0), pd.Timestamp(1)), "is an interval of Timestamp"),
+        (
+            [30, 40],
+            pd.Interval(pd.Timestamp(0), pd.Timestamp(1)),
+            "is an interval of Timestamp, but 'a' holds float64",
+        ),
         (["m", "f"], pd.NA, "privileged is not given"),
         (["m", "f"], pd.Interval(0, 1), "holds categories: 'm', 'f'"),
         (["m", "f"], None, "privileged is not given. 'a' holds 'm', 'f'"),
@@ -116,9 +120,46 @@ def test_an_attribute_of_words_beside_an_array_becomes_numbers():
     assert setting.groups.values == (("f",), ("m",))
 
 
-def test_a_name_that_is_taken_is_not_used_twice():
-    X = pd.DataFrame({"sensitive": [1, 2], "x": [1, 2]})
-    assert Setting.read(X, None, "m", ["m", "f"]).table.names[-1] == "sensitive_"
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda s: s.rename("gender"), pd.Categorical])
+def test_an_attribute_that_the_table_holds_cannot_be_given_beside_it(people, make):
+    with pytest.raises(InputError, match=r"is the column 'sex' of X\. Give sensitive='sex'"):
+        Setting.read(people, None, "m", make(people["sex"]))
+
+
+def test_a_column_of_the_same_name_is_taken_for_the_attribute(people):
+    other = pd.Series(["m", "f", "f", "f", "m", "m"], name="town")
+    with pytest.raises(InputError, match="is the column 'town' of X"):
+        Setting.read(people, None, "m", other)
+
+
+def test_an_attribute_in_another_order_is_pointed_at(people):
+    s = people["sex"].rename("gender").iloc[[1, 0, 2, 3, 5, 4]]
+    with pytest.warns(OrderWarning, match="index labels of X in another order"):
+        Setting.read(people.drop(columns="sex"), None, "m", s)
+    Setting.read(people.drop(columns="sex"), None, "m", s.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    "privileged",
+    [
+        pd.Interval(pd.Timestamp("2021-01-01"), pd.Timestamp("2023-01-01"), closed="both"),
+        lambda days: days >= np.datetime64("2021-01-01"),
+    ],
+)
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_dates_can_be_split(people, library, privileged, zone):
+    if zone is not None and isinstance(privileged, pd.Interval):
+        privileged = pd.Interval(
+            *(end.tz_localize(zone) for end in (privileged.left, privileged.right)), "both"
+        )
+    X = to_library(people.assign(joined=people["joined"].dt.tz_localize(zone)), library)
+    assert Setting.read(X, "joined", privileged).groups.side.tolist() == [0, 0, -1, 1, 1, 1]
+
+
+def test_times_can_be_split():
+    X = pd.DataFrame({"stay": pd.to_timedelta([1, 5, 9], unit="D"), "x": [1, 2, 3]})
+    stay = pd.Interval(pd.Timedelta(days=4), pd.Timedelta(days=30))
+    assert Setting.read(X, "stay", stay).groups.side.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from fairshap.groups import Labels
         pd.Series([0, 1, 0], dtype="Int64"),
         pl.Series(["bad", "good", "bad"]),
         pa.array([0, 1, 0]),
+        pa.array(["bad", "good", "bad"]),
         pa.chunked_array([[0, 1], [0]]),
     ],
     ids=lambda y: type(y).__module__ + str(getattr(y, "dtype", "")),

@@ -37,6 +37,7 @@ def test_a_player_differs_when_any_of_its_columns_does():
         ({"b": ["b=x"], "d": ["b=x"]}, ColumnError, "belongs to 'b' and to 'd'"),
         ({"b": []}, InputError, "names no columns"),
         ("b", InputError, "is text"),
+        ({"b": "b=x"}, InputError, r"as a list, \['b=x'\]"),
     ],
 )
 def test_bad_sets_are_refused(given, error, message):

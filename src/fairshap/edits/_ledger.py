@@ -68,8 +68,8 @@ class Edits:
     def apply(self, X: Native) -> Native:
         """Return a copy of X with every edit made; X itself is not changed.
 
-        X must be the table that the edits were made for: a row, a column or an old value that is
-        not there is an error.
+        X must be the table that the edits were made for: a row, a column, an index label or an old
+        value that is not there is an error. (Rows that are merely numbered may have had labels.)
         """
         table = Table.read(X)
         cells = {}
@@ -80,6 +80,7 @@ class Edits:
                 f"the ledger edits row {int(outside[0])}, X has {table.n_rows} rows; "
                 "is it the table that the ledger was made for?"
             )
+        self._check_labels(table)
         for column in np.unique(columns).tolist():
             chosen = np.flatnonzero(columns == column)
             rows = self.row[chosen]
@@ -92,6 +93,15 @@ class Edits:
             cells[column] = (rows, [self.new[k] for k in chosen])
         return table.store.assign(cells)
 
+    def _check_labels(self, table: Table) -> None:
+        """Raise an error if the rows have other index labels; a table without labels of its own may."""
+        for row, found, expected in zip(self.row, table.store.labels(self.row), self.index, strict=True):
+            if found != row and not same_value(found, expected):
+                raise LedgerError(
+                    f"row {row} has the index label {found!r}; in the ledger it has {expected!r}. Is it the "
+                    "table that the ledger was made for, in the same order?"
+                )
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger as CSV, with the type of every value, aside and then renamed.
 
@@ -100,6 +110,10 @@ class Edits:
         """
         # Through a link to the file that it points to, which is what gets replaced.
         target = Path(path).resolve()
+        if not target.parent.is_dir():
+            raise FileNotFoundError(
+                f"there is no folder {os.fspath(target.parent)!r} to write the ledger to."
+            )
         aside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             with aside.open("x", newline="", encoding="utf-8") as file:
@@ -126,7 +140,7 @@ class Edits:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Edits":
-        """Return the ledger that :meth:`write` wrote."""
+        """Return the ledger that :meth:`write` wrote; its :meth:`frame` is a pandas one."""
         with Path(path).open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             expected = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]

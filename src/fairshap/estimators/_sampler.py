@@ -14,7 +14,7 @@ from fairshap.attribution import attribute_pairs
 from fairshap.edits import check_threshold, edits_at_least
 from fairshap.estimators._base import Repairer
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.groups import Labels, Setting, check_weights
+from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import Scorer, fit_model, is_frozen
 from fairshap.risk import Risk
@@ -41,8 +41,10 @@ class FairSHAP(SamplerMixin, Repairer):
     sensitive : column name, or position for an array
         The sensitive attribute, if it is a column of the table.
     privileged : value, list of values, pandas.Interval or function
-        Which values are privileged. An interval, or a function from the values to booleans, splits a
-        quantity such as age; its value is then compared with the median of the other side.
+        Which values are privileged. An interval or a function splits a quantity such as age, whose
+        value is then compared with the median of the other side. The function is given a numpy array
+        (float64, or datetime64 for dates; for categories the distinct ones, as objects) and returns as many
+        booleans.
     threshold : float, default=0.05
         The smallest attribution that leads to an edit.
     positive : label, default=None
@@ -125,6 +127,7 @@ class FairSHAP(SamplerMixin, Repairer):
         validate_data(self, X, skip_check_array=True)
         setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features)
         labels = Labels.read(y, setting.table.n_rows, self.positive)
+        check_order(X, y, "y")
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
         players = Players.read(setting.own, self.players)
         self.model_ = self._consult(setting, labels, sample_weight)
@@ -179,17 +182,23 @@ class FairSHAP(SamplerMixin, Repairer):
         return estimator
 
     def _say_why_nothing(self, setting: Setting) -> None:
-        name, phi = setting.groups.name, self.attributions_.values
+        phi, risk = self.attributions_.values, self.attributions_.risk
+        column = f"column {setting.groups.name!r}"
         if not len(self.matches_):
             reason = "no row has a reference."
-        elif not (np.nanmax(self.attributions_.risk) or np.nanmax(np.abs(phi))):
+        elif not (np.nanmax(risk) or np.nanmax(np.abs(phi))):
             reason = (
-                f"the consulted model never uses {name!r}: its output is the same whatever "
+                f"the consulted model never uses {column}: its output is the same whatever "
                 "the value. Unfairness that other columns carry is not what FairSHAP measures."
+            )
+        elif np.nanmax(np.abs(phi)) < 1e-12 * np.nanmax(risk):
+            reason = (
+                f"the risk is {np.nanmean(risk):.3g} whatever the other columns hold, as in a margin that is "
+                f"linear in {column}; no edit can lower it."
             )
         else:
             reason = (
                 f"no attribution reaches threshold={self.threshold}; the largest is "
-                f"{np.nanmax(phi):.3g}, and the mean risk is {np.nanmean(self.attributions_.risk):.3g}."
+                f"{np.nanmax(phi):.3g}, and the mean risk is {np.nanmean(risk):.3g}."
             )
         warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)

@@ -2,7 +2,7 @@
 
 from fairshap.groups._groups import Groups, Privileged
 from fairshap.groups._labels import Labels, read_target
-from fairshap.groups._sensitive import Setting
+from fairshap.groups._sensitive import Setting, check_order
 from fairshap.groups._weights import check_weights
 
-__all__ = ["Groups", "Labels", "Privileged", "Setting", "check_weights", "read_target"]
+__all__ = ["Groups", "Labels", "Privileged", "Setting", "check_order", "check_weights", "read_target"]

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints, Sides
@@ -69,7 +71,9 @@ class Groups:
             )
         if table.is_numeric(column) and (callable(privileged) or isinstance(privileged, pd.Interval)):
             mask = np.zeros(len(keys), dtype=np.bool_)
-            mask[present] = _split(keys[present], privileged, name)
+            rows = np.flatnonzero(present)
+            if len(rows):
+                mask[rows] = _split(_quantities(table, column, rows, keys), privileged, name)
             return cls._of_quantity(table, column, keys, mask)
         return cls._of_values(table, column, keys, privileged)
 
@@ -128,16 +132,12 @@ def _keys(table: Table, column: int) -> Floats:
     return cells if table.is_numeric(column) else np.where(cells < 0, np.nan, cells)
 
 
-def _split(values: Floats, privileged: Privileged, name: Hashable) -> Bools:
+def _split(values: NDArray[Any], privileged: Privileged, name: Hashable) -> Bools:
     """Return which of the values an interval or a function calls privileged."""
     if isinstance(privileged, pd.Interval):
-        if not isinstance(privileged.left, (int, float, np.number)):
-            raise GroupError(
-                f"privileged={privileged!r} is an interval of {type(privileged.left).__name__}; give one of "
-                f"numbers, or a function of the values of {name!r} (dates are microseconds since 1970)."
-            )
-        above = values >= privileged.left if privileged.closed_left else values > privileged.left
-        below = values <= privileged.right if privileged.closed_right else values < privileged.right
+        left, right = (_end(end, values, name) for end in (privileged.left, privileged.right))
+        above = values >= left if privileged.closed_left else values > left
+        below = values <= right if privileged.closed_right else values < right
         return np.asarray(above & below, dtype=np.bool_)
     mask = np.asarray(privileged(values))
     if mask.shape != values.shape or mask.dtype != np.bool_:
@@ -147,6 +147,28 @@ def _split(values: Floats, privileged: Privileged, name: Hashable) -> Bools:
             f"{len(values)} values."
         )
     return mask
+
+
+def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
+    """Return an end of an interval as something that the values can be compared with."""
+    if (values.dtype.kind in "mM") != isinstance(end, (pd.Timestamp, pd.Timedelta)):
+        raise GroupError(
+            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}."
+        )
+    if isinstance(end, pd.Timestamp) and end.tz is not None:
+        end = end.tz_convert(None)
+    return end.to_numpy() if values.dtype.kind in "mM" else end
+
+
+def _quantities(table: Table, column: int, rows: Ints, keys: Floats) -> NDArray[Any]:
+    """Return numbers as float64, and dates as numpy's, in UTC where they have a time zone."""
+    first = table.store.values(column, rows[:1])[0]
+    if isinstance(first, (date, timedelta)):
+        index = pd.Index(table.store.values(column, rows))
+        if isinstance(first, timedelta):
+            return np.asarray(pd.to_timedelta(index))
+        return np.asarray(pd.to_datetime(index, utc=True).tz_convert(None))
+    return keys[rows]
 
 
 def _chosen(values: list[Any], privileged: Privileged, name: Hashable) -> list[bool]:

@@ -75,6 +75,8 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     if y is None:
         raise TargetError("fairshap requires y to be passed, but the target y is None.")
     # A list is read as objects: as an array of text, a missing label would be the text "nan".
+    if hasattr(y, "to_pylist"):
+        y = y.to_pylist()
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
     if values.dtype.kind not in "OUSbiuf":
         raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.")

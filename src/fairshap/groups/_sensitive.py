@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from fairshap._messages import listing
+from fairshap._messages import listing, warn
 from fairshap._typing import Native
-from fairshap.exceptions import InputError
+from fairshap.exceptions import InputError, OrderWarning
 from fairshap.groups._groups import Groups, Privileged
 from fairshap.table import Table, is_missing, open_store, read_column
 
@@ -57,10 +58,10 @@ class Setting:
                 "give one of the two."
             )
         alone = _read_beside(sensitive_features, table.n_rows, sensitive)
+        _check_not_inside(alone, table)
+        check_order(X, sensitive_features, "sensitive_features")
         groups = Groups.read(alone, 0, privileged)
         name = alone.names[0]
-        while name in table.names:
-            name = f"{name}_"
         if table.is_array and table.store.native.dtype.kind in "biuf" and not alone.is_numeric(0):
             codes = alone.column(0).astype(np.float64)
             codes[codes < 0] = np.nan
@@ -77,6 +78,39 @@ class Setting:
             below = open_store(R).append(self.table.names[-1], self.added)
             table = Table.of(self.table.store.stack(below))
         return replace(self, table=table)
+
+
+def _check_not_inside(alone: Table, table: Table) -> None:
+    """Raise an error if the table holds the attribute after all: a copy of it would be edited."""
+    for position, name in enumerate(table.names):
+        if name == alone.names[0] or _is_copy(alone, table, position):
+            raise InputError(
+                f"sensitive_features is the column {name!r} of X. Give sensitive={name!r} instead, or leave "
+                "the column out of X."
+            )
+
+
+def _is_copy(alone: Table, table: Table, position: int) -> bool:
+    if alone.is_numeric(0) != table.is_numeric(position):
+        return False
+    if not np.array_equal(alone.column(0), table.column(position), equal_nan=True):
+        return False
+    values = [t.store.values(j, t.distinct(j)) for t, j in ((alone, 0), (table, position))]
+    return values[0] == values[1]
+
+
+def check_order(X: Native, beside: Any, what: str) -> None:
+    """Warn if a series has the index labels of the frame in another order: rows go by position."""
+    if not isinstance(X, pd.DataFrame) or not isinstance(beside, pd.Series):
+        return
+    if X.index.equals(beside.index) or len(X) != len(beside):
+        return
+    if not X.index.has_duplicates and X.index.sort_values().equals(beside.index.sort_values()):
+        warn(
+            f"{what} has the index labels of X in another order. Rows are paired by their position, not by "
+            f"label: use {what}.loc[X.index] if the labels are meant.",
+            OrderWarning,
+        )
 
 
 def _read_beside(sensitive_features: Any, n_rows: int, sensitive: Any) -> Table:

@@ -43,7 +43,8 @@ def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, 
     estimator's own error is raised.
     """
     refusals: list[Exception] = []
-    for candidate in _candidates(estimator, Table.read(X), y):
+    table = Table.read(X)
+    for candidate in _candidates(estimator, table, y):
         try:
             return candidate.fit(X, y, **_for_last_step(candidate, fit_params or {}))
         except Exception as refusal:
@@ -54,6 +55,11 @@ def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, 
             f"fairshap gave {type(estimator).__name__} the raw table, which it refused "
             f"({type(refusals[0]).__name__}: {refusals[0]}), and then the table with its categories one-hot "
             "encoded, which failed as above."
+        )
+    if np.isnan(table.numbers).any() and "NaN" in str(error):
+        error.add_note(
+            "The table has missing numbers, which this estimator does not take: put an imputer before it "
+            "in a Pipeline, or use one that does, such as the default."
         )
     raise error
 

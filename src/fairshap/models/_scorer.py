@@ -74,4 +74,4 @@ class Scorer:
 
 
 def _name(model: Any) -> str:
-    return type(model).__name__
+    return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__

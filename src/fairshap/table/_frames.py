@@ -168,7 +168,7 @@ class NarwhalsStore(FrameStore):
         changed = []
         for column, (rows, values) in cells.items():
             series = self.native.to_series(column)
-            new = type(series)(series.name, list(values), dtype=series.dtype)
+            new = type(series)(series.name, _plain_missing(values), dtype=series.dtype)
             # Taken from the old cells with the new ones below them: that works for every type.
             source = np.arange(self.n_rows)
             source[rows] = self.n_rows + np.arange(len(rows))
@@ -179,6 +179,7 @@ class NarwhalsStore(FrameStore):
         changed = self.native
         for column, (rows, values) in cells.items():
             field = changed.schema.field(column)
+            values = _plain_missing(values)
             if pa.types.is_dictionary(field.type):
                 new = _assign_dictionary(changed.column(column), rows, values)
             else:
@@ -237,6 +238,13 @@ def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str]
     if library == "pyarrow":
         return pa.table(columns)
     return nw.from_dict(columns, backend=library).to_native()
+
+
+def _plain_missing(values: Sequence[Any]) -> list[Any]:
+    """Return the values with None for what pandas calls missing; a NaN among numbers stays one."""
+    if all(isinstance(value, float) for value in values):
+        return list(values)
+    return [None if is_missing(value) else value for value in values]
 
 
 def _dictionary(array: Any) -> Any:

@@ -40,6 +40,8 @@ class Players:
         sets: dict[Hashable, list[int]] = {}
         if isinstance(players, Mapping):
             for name, columns in players.items():
+                if isinstance(columns, str):
+                    raise InputError(f"players: give the columns of {name!r} as a list, [{columns!r}].")
                 sets[name] = [table.position(column, "a column of players") for column in columns]
         elif players is not None:
             for columns in players:
