@@ -271,6 +271,37 @@ def test_a_quantity_keeps_its_own_value_and_is_compared_with_the_other_median():
         assert_allclose(a.values[i], expected, atol=1e-9)
 
 
+def test_a_quantity_that_is_missing_has_no_values():
+    X = np.array([[20.0, 1.0], [np.nan, 2.0], [50.0, 3.0], [60.0, 4.0]])
+
+    class Model:
+        def predict_proba(self, X):
+            p = np.nan_to_num(X[:, 0]) * X[:, 1] / 1000
+            return np.column_stack([1 - p, p])
+
+    a = attribute(Model(), X, X[::-1], sensitive=0, privileged=lambda age: age > 25)
+    assert a.status.tolist() == ["exact", "unmatched", "exact", "exact"]
+    assert np.isnan(a.risk).tolist() == [False, True, False, False]
+
+
+def test_the_errors_of_references_that_share_their_walks_add_up():
+    model, X, _ = make_case(11, rows=6, columns=7, levels=9)
+    rows = np.arange(6)
+    options = {**COLUMN, "method": "permutation", "n_permutations": 8, "random_state": 0}
+    one = attribute(model, X, MatchPlan(6, rows, (rows + 1) % 6, np.ones(6), np.zeros(6)), **options)
+    again = MatchPlan(6, np.repeat(rows, 4), np.repeat((rows + 1) % 6, 4), np.full(24, 0.25), np.zeros(24))
+    four = attribute(model, X, again, **options)
+    assert_allclose(four.standard_errors, one.standard_errors, atol=1e-15)
+    assert (one.standard_errors > 0).any()
+
+
+def test_players_that_read_alike_have_columns_of_their_own():
+    model, X, R = make_case(12)
+    frames = [pd.DataFrame(rows, columns=["s", 1, "1", "x", "y"]) for rows in (X, R)]
+    frame = attribute(model, *frames, sensitive="s", privileged=1).frame()
+    assert frame.shape == (12, 4 + 5)
+
+
 def test_margins_are_attributed_in_their_own_units():
     class Margin:
         def decision_function(self, X):

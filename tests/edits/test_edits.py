@@ -158,7 +158,14 @@ def test_a_cell_written_as_text_comes_back_as_it_was(cell):
 
 @pytest.mark.parametrize(
     ("cell", "back"),
-    [(np.int64(3), 3), (np.float32(0.1), float(np.float32(0.1))), (np.str_("x"), "x"), (pd.NaT, None)],
+    [
+        (np.int64(3), 3),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.str_("x"), "x"),
+        (pd.NaT, None),
+        (np.datetime64(1, "ns"), pd.Timestamp(1)),
+        (np.timedelta64(1, "ns"), pd.Timedelta(1)),
+    ],
 )
 def test_numpy_and_missing_cells_become_plain_ones(cell, back):
     assert from_text(*to_text(cell)) == back
@@ -306,8 +313,51 @@ def test_a_missing_number_comes_back_as_one(tmp_path):
 
 
 def test_attributions_of_another_table_are_refused(people, phi):
-    with pytest.raises(InputError, match="are for 6 rows and 6 columns, X has 3 and 6"):
+    with pytest.raises(InputError, match=r"are for 6 rows and the columns 'sex', .* X has 3 rows"):
         select_edits(attributions_of(people, phi), people.head(3), plan_of([1, 0, 2]))
+    with pytest.raises(InputError, match=r"X has 6 rows and 'joined', "):
+        select_edits(attributions_of(people, phi), people.iloc[:, ::-1], plan_of(SWAP))
+
+
+@pytest.mark.parametrize(
+    ("X", "new"),
+    [
+        (pd.DataFrame({"a": pd.Categorical(["x", "z"])}), "y"),
+        (pd.DataFrame({"a": [1, 2]}), 2.5),
+        (np.array([["x"], ["z"]]), "yyyy"),
+        (np.array([[1], [2]]), 2.5),
+        (pl.DataFrame({"a": [1, 2]}), "y"),
+    ],
+)
+def test_a_value_that_the_table_cannot_hold_is_refused(X, new):
+    old = Table.read(X).store.values(0, np.array([0]))
+    name = Table.read(X).names[0]
+    edits = Edits(np.array([0]), [0], [name], old, [new], np.array([0.1]), np.array([1]))
+    with pytest.raises(LedgerError, match="cannot hold"):
+        edits.apply(X)
+
+
+@pytest.mark.parametrize("dtype", [pl.Datetime("ns"), pl.Duration("ns"), pl.Datetime("us", "Europe/Paris")])
+def test_nanoseconds_are_not_lost(dtype, tmp_path):
+    X = pl.DataFrame({"t": pl.Series([1_600_000_000_123_456, 900_000_000_987_654]).cast(dtype)})
+    edits = select_edits(attributions_of(X, [[1.0], [1.0]]), X, plan_of([1, 0]))
+    assert edits.apply(X).equals(X[::-1])
+    edits.write(tmp_path / "edits.csv")
+    assert Edits.read(tmp_path / "edits.csv").apply(X).equals(X[::-1])
+
+
+def test_long_and_odd_text_and_foreign_files(tmp_path):
+    texts = ["x" * 200_000, "lone \ud800 surrogate"]
+    X = pd.DataFrame({"t": pd.Series(texts, dtype=object)})
+    edits = select_edits(attributions_of(X, [[1.0], [1.0]]), X, plan_of([1, 0]))
+    path = tmp_path / "edits.csv"
+    edits.write(path)
+    assert Edits.read(path).new == texts[::-1]
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert Edits.read(path).new == texts[::-1]
+    path.write_bytes("row,ü".encode("latin-1"))
+    with pytest.raises(LedgerError, match="is not a ledger of fairshap"):
+        Edits.read(path)
 
 
 def test_a_ledger_says_how_much_it_holds(people, phi):

@@ -208,9 +208,11 @@ def test_a_fitted_model_is_consulted_as_it_is():
     classifier = FairSHAPClassifier(FrozenEstimator(pipeline), **SETTING).fit(D.X, D.y)
     assert classifier.estimator_ is not pipeline
     assert classifier.repair_.model_.estimator is pipeline
-    beside = FairSHAP(FrozenEstimator(model), privileged="a")
+    beside = FairSHAP(FrozenEstimator(model), privileged=1)
     with pytest.raises(ModelError, match="never sees the sensitive attribute, so there is nothing to repair"):
-        beside.fit(np.zeros((300, model.n_features_in_)), D.y, sensitive_features=D.X["group"])
+        beside.fit(
+            np.zeros((300, model.n_features_in_)), D.y, sensitive_features=(D.X["group"] == "a").astype(int)
+        )
 
 
 def test_in_a_pipeline_rows_are_edited_at_fit_and_never_at_predict():

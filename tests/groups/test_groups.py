@@ -115,9 +115,30 @@ def test_a_missing_attribute_beside_the_table_is_missing(people, missing):
 
 
 def test_an_attribute_of_words_beside_an_array_becomes_numbers():
-    setting = Setting.read(np.zeros((3, 2)), None, "m", ["m", None, "f"])
+    setting = Setting.read(np.zeros((3, 2)), None, "m", ["m", None, "f"], is_fitted=False)
     np.testing.assert_array_equal(setting.table.native[:, 2], [0, np.nan, 1])
     assert setting.groups.values == (("f",), ("m",))
+    with pytest.raises(InputError, match="holds words and X is an array of numbers"):
+        Setting.read(np.zeros((3, 2)), None, "m", ["m", None, "f"])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda s: pd.Series(s, dtype="category"), lambda s: pd.Series(s, dtype=object)]
+)
+def test_an_attribute_of_numbers_beside_an_array_keeps_them(make):
+    setting = Setting.read(np.zeros((3, 2)), None, 2, make([2, 1, 2]))
+    np.testing.assert_array_equal(setting.table.native[:, 2], [2, 1, 2])
+
+
+def test_an_attribute_beside_a_frame_whose_names_are_numbers_is_named_so():
+    assert Setting.read(pd.DataFrame(np.eye(2)), None, "m", ["m", "f"]).table.names == (0, 1, 2)
+
+
+def test_an_attribute_may_be_a_table_of_one_column(people, library):
+    beside = to_library(people[["sex"]], library)
+    setting = Setting.read(people.drop(columns="sex"), None, "m", beside)
+    assert setting.table.names[-1] == "sex"
+    assert setting.groups.side.tolist() == [1, 0, 1, 0, 1, 0]
 
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda s: s.rename("gender"), pd.Categorical])

@@ -82,7 +82,7 @@ def test_every_library_gives_the_same_plan_in_its_own_frame(people, library):
 
 
 def test_arrays_are_taken_as_given_and_frames_standardised():
-    numbers = np.array([[1, 0.0, 0.0], [0, 1.0, 900.0], [0, 9.0, 100.0]])
+    numbers = np.array([[1, 0.0, 0.0], [0, 1.0, 700.0], [0, 9.0, 100.0]])
     y = [0, 0, 0]
     with pytest.raises(InputError):
         match(numbers, y, sensitive=0, privileged=1)
@@ -128,8 +128,34 @@ def test_the_heaviest_reference_is_the_best():
     assert len(plan) == 3
 
 
+def test_columns_of_any_scale_count_the_same():
+    for scale in (1.0, 1e-13, 1e160):
+        a = np.array([1, 5, 1.1, 9]) * scale
+        X = pd.DataFrame({"sex": ["f", "m", "m", "f"], "a": a, "b": [0.0, 0.1, 0.2, 1.0]})
+        with pytest.warns(UnmatchedRowsWarning):
+            assert match(X, [0, 0, 0, 1], **SETTING).best.tolist() == [2, 0, 0, -1]
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    X = np.array([[0, 1e160], [1, 2e160], [0, 3e160], [1, 4e160]])
+    with pytest.raises(InputError, match="too large to take distances of"):
+        match(X, [0, 0, 1, 1], sensitive=0, privileged=1)
+
+
+def test_a_plan_is_sorted_and_takes_lists():
+    plan = MatchPlan(2, [1, 0, 0], [0, 0, 1], [1.0, 0.1, 0.9], [0.0, 0.0, 0.0])
+    assert plan.row.tolist() == [0, 0, 1]
+    assert plan.best.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize(
-    ("reference", "weight", "message"), [([5], [1.0], "rows outside it"), ([1], [1.0, 2.0], "of one length")]
+    ("reference", "weight", "message"),
+    [
+        ([5], [1.0], "rows outside it"),
+        ([1], [1.0, 2.0], "of one length"),
+        ([1], [10.0], "sum to 1; they sum to 10"),
+        ([0.5], [1.0], "must hold row positions, not float64"),
+    ],
 )
 def test_impossible_plans_are_refused(reference, weight, message):
     with pytest.raises(InputError, match=message):

@@ -88,6 +88,12 @@ def test_rows_without_the_attribute_are_left_out(missing):
         ({"sensitive_features": ["f"] * 4}, GroupError, "'m' does not occur"),
         ({"y_true": ["a"] * 4, "y_pred": ["a"] * 4}, TargetError, "say which label is positive"),
         ({"positive": 7}, TargetError, "positive=7 does not occur"),
+        (
+            {"y_true": ["bad"] * 4, "y_pred": ["bad"] * 4, "positive": "Bad"},
+            TargetError,
+            "Did you mean 'bad'",
+        ),
+        ({"y_pred": ["0", "1", "1", "1"]}, TargetError, "text and numbers are never the same label"),
         ({"sample_weight": [1]}, InputError, "one weight for each of 4 rows"),
         ({"sample_weight": [1, 1, -1, 1]}, InputError, r"holds -1\.0 in row 2"),
         ({"y_true": [0, 1, None, 1]}, TargetError, "missing values"),
@@ -132,6 +138,14 @@ def test_the_table_by_group_has_the_rates_of_each():
     assert_allclose(table.loc["m", "precision"], y[m & (p == 1)].mean())
     assert_allclose(table.loc["m", "accuracy"], (p == y)[m].mean())
     assert_allclose(table.loc["f", "mean_score"], score[s == "f"].mean())
+
+
+def test_missing_attributes_of_any_kind_are_one_line():
+    s = pd.Series(["m", None, np.nan, "m"], dtype=object)
+    table = metrics.group_table([0, 1, 0, 1], [0, 1, 0, 1], sensitive_features=s)
+    assert table["rows"].tolist() == [2, 2]
+    unused = pd.Categorical(["m", "f"], categories=["m", "f", "x"])
+    assert len(metrics.group_table([0, 1], [0, 1], sensitive_features=unused)) == 2
 
 
 def test_a_rate_of_nothing_is_not_a_number():

@@ -176,6 +176,21 @@ def test_a_number_where_a_category_was_is_looked_up_among_the_categories():
     np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"code": [2]})), [[0, 1]])
 
 
+@pytest.mark.parametrize(
+    ("fitted", "given"),
+    [(["0", "1"], [0, 1]), ([True, False], ["True", "False"]), (pd.Categorical([1, 2]), ["1", "2"])],
+)
+def test_a_category_of_another_type_is_refused(fitted, given):
+    encoder = ColumnEncoder().fit(pd.DataFrame({"a": fitted}))
+    with pytest.raises(InputError, match=r"column 'a' held .* when the encoder was fitted; now it holds"):
+        encoder.transform(pd.DataFrame({"a": given}))
+
+
+def test_lightgbm_is_not_given_text_that_would_end_the_process(library):
+    model = fit_model(LGBMClassifier(n_estimators=3, verbose=-1), to_library(RAW, library), Y)
+    assert isinstance(model, Pipeline)
+
+
 def test_features_have_names():
     X = pd.DataFrame({"age": [1, 2, 3], "town": ["x", None, "x"]})
     assert ColumnEncoder().fit(X).get_feature_names_out().tolist() == ["age", "town=x", "town=missing"]

@@ -16,7 +16,7 @@ def test_by_default_each_column_is_a_player():
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [({"b": ["b=x", "b=y"]}, "b"), ([["b=x", "b=y"]], "b=x+b=y"), ({"c": ["b=x", "b=y"]}, "c")],
+    [({"b": ["b=x", "b=y"]}, "b"), ([["b=x", "b=y"]], "b=x+b=y"), ({"b=x": ["b=x", "b=y"]}, "b=x")],
 )
 def test_sets_are_one_player_and_the_rest_stand_alone(given, name):
     players = Players.read(TABLE, given)
@@ -37,6 +37,7 @@ def test_a_player_differs_when_any_of_its_columns_does():
         ({"b": ["b=x"], "d": ["b=x"]}, ColumnError, "belongs to 'b' and to 'd'"),
         ({"b": []}, InputError, "names no columns"),
         ("b", InputError, "is text"),
+        ({"c": ["b=x", "b=y"]}, InputError, "'c' is the name of a set and of a column outside it"),
         ({"b": "b=x"}, InputError, r"as a list, \['b=x'\]"),
     ],
 )

@@ -186,6 +186,30 @@ def test_object_arrays_hold_numbers_and_categories():
     assert table.codes[:, 0].tolist() == [0, -1, 1]
 
 
+def test_lists_of_numbers_and_words_keep_both():
+    table = Table.read([[1, "a"], [2, "b"]])
+    assert table.native.tolist() == [[1, "a"], [2, "b"]]
+    assert table.is_numeric(0)
+
+
+@pytest.mark.parametrize(
+    "make", [np.array, pd.DataFrame, lambda cells: pl.DataFrame({"a": [c[0] for c in cells]})]
+)
+def test_whole_numbers_beyond_floats_are_compared_as_they_are(make):
+    table = Table.read(make([[2**53], [2**53 + 1], [2**53]]))
+    assert table.differ(np.array([0, 0]), np.array([1, 2])).tolist() == [[True], [False]]
+
+
+def test_a_frame_that_forbids_repeated_labels_is_no_trouble():
+    frame = pd.DataFrame({"a": [1, 2]}).set_flags(allows_duplicate_labels=False)
+    assert Table.read(frame).store.values(0, np.array([0, 0])) == [1, 1]
+
+
+def test_long_stays_in_arrow_can_be_read():
+    table = Table.read(pa.table({"d": pa.array([10**17, 1, None], type=pa.duration("ns"))}))
+    assert_array_equal(table.numbers[:, 0], [1e17, 1, np.nan])
+
+
 def test_positions_of_array_columns_may_count_from_the_end():
     table = Table.read(np.zeros((2, 3)))
     assert table.position(-1) == 2
@@ -227,6 +251,7 @@ def test_names_need_not_be_text():
         (pd.DataFrame({"a": [{"b": 1}, {"b": 2}]}), CellTypeError, "must be a string or a number"),
         (pl.DataFrame({"a": [[1], [2]]}), InputError, r"type List\(Int64\)"),
         (pa.record_batch({"a": [1]}), InputError, "record batch"),
+        (np.ma.masked_array([[1.0]], mask=[[True]]), InputError, "masked array"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_reason(X, error, message):

@@ -12,6 +12,10 @@ def mean_and_scale(numbers: Floats) -> tuple[Floats, Floats]:
     """
     present = ~np.isnan(numbers)
     count = np.maximum(present.sum(axis=0), 1)
-    mean = np.where(present, numbers, 0.0).sum(axis=0) / count
-    scale = np.sqrt(np.where(present, (numbers - mean) ** 2, 0.0).sum(axis=0) / count)
-    return mean, np.where(scale > 1e-12 * np.maximum(1.0, np.abs(mean)), scale, 1.0)
+    # In units of the largest value, so that no square of a tiny or huge number is lost.
+    size = np.where(present, np.abs(numbers), 0.0).max(axis=0, initial=0.0)
+    size[size == 0] = 1.0
+    units = np.where(present, numbers, 0.0) / size
+    mean = units.sum(axis=0) / count
+    scale = np.sqrt((np.where(present, units - mean, 0.0) ** 2).sum(axis=0) / count)
+    return mean * size, np.where(scale > 1e-12, scale * size, 1.0)

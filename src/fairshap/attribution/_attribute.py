@@ -135,6 +135,9 @@ def attribute_pairs(
     _check_count("n_permutations", n_permutations, 2, "fewer have no standard error")
     _check_count("max_exact", max_exact, 0, "it is a number of players")
     players.check_alone(risk.setting.column)
+    if risk.setting.groups.by_row:
+        # A quantity that is missing has no side, and so no value to be compared with.
+        plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     game = Game(risk, players, plan.row, plan.reference)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     pairs = _Pairs(len(plan), len(players.names))
@@ -169,9 +172,9 @@ class _Pairs:
     def averaged(self, plan: MatchPlan, players: Players, n_rows: int, library: Any) -> Attributions:
         """Return the weighted mean over the references of each row."""
 
-        def mean(of_pairs: Floats, power: int = 1) -> Floats:
+        def mean(of_pairs: Floats) -> Floats:
             out = np.zeros((n_rows, *of_pairs.shape[1:]))
-            weight = (plan.weight**power).reshape(-1, *[1] * (of_pairs.ndim - 1))
+            weight = plan.weight.reshape(-1, *[1] * (of_pairs.ndim - 1))
             np.add.at(out, plan.row, weight * of_pairs)
             matched = np.zeros(n_rows, dtype=np.bool_)
             matched[plan.row] = True
@@ -183,7 +186,8 @@ class _Pairs:
         status[plan.row[self.estimated]] = "estimated"
         return Attributions(
             values=mean(self.phi),
-            standard_errors=np.sqrt(mean(self.error**2, power=2)),
+            # References of one row share their permutations, so that their errors add up.
+            standard_errors=mean(self.error),
             status=status,
             switched=players,
             risk=mean(self.full),

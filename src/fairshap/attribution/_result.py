@@ -65,5 +65,7 @@ class Attributions:
             "reference_risk": self.reference_risk,
         }
         for k, player in enumerate(self.players):
-            data[f"phi_{player}"] = self.values[:, k]
+            # Names that read alike, such as 1 and "1", are told apart.
+            name = f"phi_{player}"
+            data[name if name not in data else f"phi_{player!r}"] = self.values[:, k]
         return make_frame(self.library, data)

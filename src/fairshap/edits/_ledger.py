@@ -12,7 +12,7 @@ import numpy as np
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import LedgerError
-from fairshap.table import Library, Table, is_missing, make_frame
+from fairshap.table import Library, Store, Table, is_missing, make_frame, open_store
 
 _FIELDS = ["row", "index", "column", "old", "new", "phi", "reference"]
 #: The fields whose types a file must keep.
@@ -91,7 +91,22 @@ class Edits:
                         f"expects {self.old[k]!r}. Is it the table that the ledger was made for?"
                     )
             cells[column] = (rows, [self.new[k] for k in chosen])
-        return table.store.assign(cells)
+        try:
+            edited = table.store.assign(cells)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise LedgerError(f"X cannot hold a new value of the ledger: {error}") from error
+        self._check_written(open_store(edited), cells)
+        return edited
+
+    def _check_written(self, store: Store, cells: dict[int, Any]) -> None:
+        """Raise an error if a column's type cut or rounded a new value."""
+        for column, (rows, values) in cells.items():
+            for row, found, new in zip(rows, store.values(column, rows), values, strict=True):
+                if not same_value(found, new):
+                    raise LedgerError(
+                        f"row {row}, column {store.names[column]!r} cannot hold {new!r}, which became {found!r}; "
+                        "widen the column's type."
+                    )
 
     def _check_labels(self, table: Table) -> None:
         """Raise an error if the rows have other index labels; a table without labels of its own may."""
@@ -116,7 +131,7 @@ class Edits:
             )
         aside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with aside.open("x", newline="", encoding="utf-8") as file:
+            with aside.open("x", newline="", encoding="utf-8", errors="surrogatepass") as file:
                 writer = csv.writer(file)
                 writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
                 writer.writerows(self._lines())
@@ -141,15 +156,7 @@ class Edits:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Edits":
         """Return the ledger that :meth:`write` wrote; its :meth:`frame` is a pandas one."""
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            expected = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
-            if reader.fieldnames is None or list(reader.fieldnames) != expected:
-                raise LedgerError(
-                    f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not "
-                    f"{','.join(expected)}."
-                )
-            lines = list(reader)
+        lines = _read_lines(Path(path))
         try:
             typed = {name: [from_text(line[f"{name}_type"], line[name]) for line in lines] for name in _TYPED}
             return cls(
@@ -163,6 +170,25 @@ class Edits:
             )
         except (TypeError, ValueError) as error:
             raise LedgerError(f"{os.fspath(path)!r} is damaged: {error}") from error
+
+
+def _read_lines(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a ledger's file by the names of its columns."""
+    expected = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
+    # A cell may be longer than the 131,072 characters that csv reads by default.
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        with path.open(newline="", encoding="utf-8-sig", errors="surrogatepass") as file:
+            reader = csv.DictReader(file)
+            if list(reader.fieldnames or []) == expected:
+                return list(reader)
+    except UnicodeDecodeError as error:
+        raise LedgerError(f"{os.fspath(path)!r} is not a ledger of fairshap: {error}.") from error
+    finally:
+        csv.field_size_limit(limit)
+    raise LedgerError(
+        f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not {','.join(expected)}."
+    )
 
 
 def same_value(found: Any, expected: Any) -> bool:

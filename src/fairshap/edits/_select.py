@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._messages import listing
 from fairshap._typing import Ints, Native
 from fairshap.attribution import Attributions
 from fairshap.edits._ledger import Edits
@@ -64,10 +65,11 @@ def edits_at_least(
     """Return the edits of a table whose rows, and their references, are rows of a pool."""
     check_threshold(threshold)
     phi, of_column = attributions.values, attributions.switched.of_column
-    if phi.shape[0] != table.n_rows or len(of_column) != len(table.names):
+    columns = attributions.switched.columns
+    if phi.shape[0] != table.n_rows or columns != table.names:
         raise InputError(
-            f"the attributions are for {phi.shape[0]} rows and {len(of_column)} columns, X has "
-            f"{table.n_rows} and {len(table.names)}; give X and R as they were given to attribute."
+            f"the attributions are for {phi.shape[0]} rows and the columns {listing(columns)}; X has "
+            f"{table.n_rows} rows and {listing(table.names)}. Give X and R as they were given to attribute."
         )
     with np.errstate(invalid="ignore"):
         chosen = phi >= threshold

@@ -20,7 +20,11 @@ def to_text(value: Any) -> tuple[str, str]:
     >>> to_text(7), to_text("007"), to_text(None)
     (('int', '7'), ('str', '007'), ('missing', ''))
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, np.datetime64):
+        value = pd.Timestamp(value)
+    elif isinstance(value, np.timedelta64):
+        value = pd.Timedelta(value)
+    elif isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple):
         return "tuple", json.dumps([to_text(item) for item in value])

@@ -125,7 +125,8 @@ class FairSHAP(SamplerMixin, Repairer):
         check_threshold(self.threshold)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
-        setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features)
+        is_fitted = is_frozen(self._estimator())
+        setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features, is_fitted)
         labels = Labels.read(y, setting.table.n_rows, self.positive)
         check_order(X, y, "y")
         sample_weight = check_weights(sample_weight, setting.table.n_rows)

@@ -1,13 +1,14 @@
 """Where the sensitive attribute comes from: a column of the table, or beside it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Number
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from fairshap._messages import listing, warn
-from fairshap._typing import Native
+from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, OrderWarning
 from fairshap.groups._groups import Groups, Privileged
 from fairshap.table import Table, is_missing, open_store, read_column
@@ -40,9 +41,18 @@ class Setting:
 
     @classmethod
     def read(
-        cls, X: Any, sensitive: Any, privileged: Privileged, sensitive_features: Any = None
+        cls,
+        X: Any,
+        sensitive: Any,
+        privileged: Privileged,
+        sensitive_features: Any = None,
+        is_fitted: bool = True,
     ) -> "Setting":
-        """Return the setting of a table whose attribute is one of its columns or stands beside it."""
+        """Return the setting of a table whose attribute is one of its columns or stands beside it.
+
+        ``is_fitted`` says that the model to be asked exists already, so that a numbering of words, which
+        it cannot know, is refused.
+        """
         table = Table.read(X)
         if sensitive_features is None:
             if sensitive is None:
@@ -57,15 +67,13 @@ class Setting:
                 f"sensitive={sensitive!r} is a column of X and sensitive_features is given too; "
                 "give one of the two."
             )
-        alone = _read_beside(sensitive_features, table.n_rows, sensitive)
+        alone = _read_beside(sensitive_features, table, sensitive)
         _check_not_inside(alone, table)
         check_order(X, sensitive_features, "sensitive_features")
         groups = Groups.read(alone, 0, privileged)
         name = alone.names[0]
-        if table.is_array and table.store.native.dtype.kind in "biuf" and not alone.is_numeric(0):
-            codes = alone.column(0).astype(np.float64)
-            codes[codes < 0] = np.nan
-            added: Any = codes
+        if table.is_array and table.store.native.dtype.kind in "biuf":
+            added: Any = _as_numbers(alone, is_fitted)
         else:
             added = _as_column(alone, table)
         extended = Table.of(table.store.append(name, added))
@@ -113,20 +121,36 @@ def check_order(X: Native, beside: Any, what: str) -> None:
         )
 
 
-def _read_beside(sensitive_features: Any, n_rows: int, sensitive: Any) -> Table:
+def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table:
     """Return the attribute that stands beside the table as a table of one column."""
-    name = sensitive if sensitive is not None else getattr(sensitive_features, "name", None)
-    columns = getattr(sensitive_features, "columns", None)
-    if name is None and columns is not None and len(columns):
-        name = columns[0]
-    frame = read_column(sensitive_features, "sensitive" if name is None else name)
+    frame = read_column(sensitive_features, "sensitive")
     if frame.shape[1] != 1:
         raise InputError(f"sensitive_features has {frame.shape[1]} columns; give one attribute.")
-    if len(frame) != n_rows:
+    if len(frame) != table.n_rows:
         raise InputError(
-            f"sensitive_features has {len(frame)} values, X has {n_rows} rows; give one for each row."
+            f"sensitive_features has {len(frame)} values, X has {table.n_rows} rows; give one for each row."
         )
-    return Table.read(frame)
+    name: Any = frame.columns[0] if sensitive is None else sensitive
+    if table.store.library != "pandas":
+        name = str(name)
+    elif all(isinstance(known, int) for known in table.names):
+        # scikit-learn refuses frames whose column names are numbers and text.
+        name = max(cast("tuple[int, ...]", table.names)) + 1
+    return Table.read(frame.set_axis([name], axis=1))
+
+
+def _as_numbers(alone: Table, is_fitted: bool) -> Floats:
+    """Return the attribute as numbers: its own, or for words their order of appearance."""
+    values = alone.store.values(0, np.arange(alone.n_rows))
+    if all(is_missing(value) or isinstance(value, Number) for value in values):
+        return np.array([np.nan if is_missing(value) else float(value) for value in values])
+    if is_fitted:
+        raise InputError(
+            "sensitive_features holds words and X is an array of numbers; give the numbers that the model "
+            "was fitted with instead of the words."
+        )
+    codes = alone.column(0).astype(np.float64)
+    return np.where(codes < 0, np.nan, codes)
 
 
 def _as_column(alone: Table, table: Table) -> Any:

@@ -8,7 +8,7 @@ from fairshap._kernels.distance import nearest_both_ways
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import warn
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
-from fairshap.exceptions import UnmatchedRowsWarning
+from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from fairshap.groups import Labels, Privileged, Setting
 from fairshap.matching._plan import MatchPlan
 from fairshap.table import Table
@@ -56,7 +56,7 @@ def match(
     >>> plan.best.tolist()
     [1, 0, 3, 2]
     """
-    setting = Setting.read(X, sensitive, privileged, sensitive_features)
+    setting = Setting.read(X, sensitive, privileged, sensitive_features, is_fitted=False)
     return match_rows(setting, Labels.read(y, setting.table.n_rows))
 
 
@@ -73,6 +73,10 @@ def match_rows(setting: Setting, labels: Labels) -> MatchPlan:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(numbers[a], codes[a], numbers[b], codes[b])
             reference[a], squared[a] = b[to_b], squared_a
             reference[b], squared[b] = a[to_a], squared_b
+    if not np.isfinite(squared).all():
+        raise InputError(
+            "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
+        )
     _warn_unmatched(setting, labels, reference < 0)
     rows: Ints = np.flatnonzero(reference >= 0)
     return MatchPlan(

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairshap._typing import Floats, Ints, Native
+from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError
 from fairshap.table import Library, make_frame
+
+_KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -18,7 +20,7 @@ class MatchPlan:
     n_rows : int
         The number of rows of the table, matched or not.
     row, reference : ndarray of int, shape (pairs,)
-        Positions in the table, sorted by row; a row's heaviest reference comes first.
+        Positions in the table. They are kept sorted by row, a row's heaviest reference first.
     weight : ndarray of float, shape (pairs,)
         The weights of one row's references sum to 1.
     distance : ndarray of float, shape (pairs,)
@@ -35,6 +37,11 @@ class MatchPlan:
     library: Library = "pandas"
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            given = np.asarray(getattr(self, name))
+            if kind is np.int64 and len(given) and given.dtype.kind not in "iu":
+                raise InputError(f"{name} of a match plan must hold row positions, not {given.dtype}.")
+            object.__setattr__(self, name, given.astype(kind, copy=False))
         if len({len(self.row), len(self.reference), len(self.weight), len(self.distance)}) != 1:
             lengths = [len(self.row), len(self.reference), len(self.weight), len(self.distance)]
             raise InputError(
@@ -45,6 +52,15 @@ class MatchPlan:
             or max(self.row.max(), self.reference.max()) >= self.n_rows
         ):
             raise InputError(f"a match plan of {self.n_rows} rows names rows outside it.")
+        total = np.bincount(self.row, self.weight, minlength=self.n_rows)[np.unique(self.row)]
+        if (self.weight < 0).any() or not np.allclose(total, 1.0, atol=1e-6):
+            raise InputError(
+                "the weights of each row's references must be from 0 on and sum to 1; they sum to "
+                f"{total.min():.6g} to {total.max():.6g}."
+            )
+        order = np.lexsort((-self.weight, self.row))
+        for name in _KINDS:
+            object.__setattr__(self, name, getattr(self, name)[order])
 
     def __len__(self) -> int:
         return len(self.row)
@@ -67,6 +83,11 @@ class MatchPlan:
         has = np.zeros(self.n_rows, dtype=np.bool_)
         has[self.row] = True
         return np.flatnonzero(~has)
+
+    def of_rows(self, chosen: Bools) -> "MatchPlan":
+        """Return the plan with some of its pairs only: all those of some rows."""
+        parts = {name: getattr(self, name)[chosen] for name in _KINDS}
+        return MatchPlan(self.n_rows, library=self.library, **parts)
 
     def check_fits(self, n_rows: int) -> None:
         """Raise an error unless the plan is one for a table of so many rows."""

@@ -10,7 +10,7 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats, Sides
 from fairshap.exceptions import GroupError, InputError, TargetError
 from fairshap.groups import Groups, Privileged, check_weights, read_target
-from fairshap.table import Table, read_column
+from fairshap.table import Table, factorize, read_column
 
 # The two values of these targets need no word on which is positive.
 _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
@@ -25,7 +25,7 @@ def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     0.75
     """
     true, predicted = _labels(y_true), _labels(y_pred)
-    _check_lengths(y_true=true, y_pred=predicted)
+    _check_alike(y_true=true, y_pred=predicted)
     return _mean(true == predicted, _weights(sample_weight, len(true)))
 
 
@@ -176,11 +176,13 @@ def group_table(
     [1.0, 0.0]
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    attribute = _column(sensitive_features, len(true)).native.iloc[:, 0]
+    table = _column(sensitive_features, len(true))
+    cells = factorize(table.column(0), table.names[0]) if table.is_numeric(0) else table.column(0)
+    values = [*table.store.values(0, table.distinct(0)), None]
     scores = None if y_score is None else _scores(y_score, len(true))
     lines = {}
-    for value in attribute.value_counts(dropna=False).index:
-        rows = (attribute.isna() if pd.isna(value) else attribute == value).to_numpy(dtype=bool)
+    for code in sorted(np.unique(cells).tolist(), key=lambda code: -np.sum(cells == code)):
+        rows = cells == code
         t, p = true[rows], predicted[rows]
         line = {
             "rows": int(rows.sum()),
@@ -193,9 +195,9 @@ def group_table(
         }
         if scores is not None:
             line["mean_score"] = float(scores[rows].mean())
-        lines[value] = line
+        lines[values[code]] = line
     frame = pd.DataFrame.from_dict(lines, orient="index")
-    frame.index.name = attribute.name
+    frame.index.name = table.names[0]
     return frame
 
 
@@ -208,8 +210,7 @@ def _column(sensitive_features: Any, n_rows: int) -> Table:
     """Return the attribute as a table of one column."""
     if sensitive_features is None:
         raise GroupError("sensitive_features is not given; give the attribute of each row.")
-    name = getattr(sensitive_features, "name", None)
-    frame = read_column(sensitive_features, "sensitive_features" if name is None else name)
+    frame = read_column(sensitive_features, "sensitive_features")
     if frame.shape != (n_rows, 1):
         raise InputError(
             f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed."
@@ -228,7 +229,7 @@ def _gap(values: NDArray[Any], side: Sides, sample_weight: Any, among: Bools | N
 def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
     """Return which rows truly are, and which are predicted to be, positive."""
     true, predicted = _labels(y_true), _labels(y_pred)
-    _check_lengths(y_true=true, y_pred=predicted)
+    _check_alike(y_true=true, y_pred=predicted)
     known = set(true.tolist()) | set(predicted.tolist())
     if len(known) > 2:
         raise TargetError(
@@ -246,7 +247,8 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
                     f"only the label {listing(known)} occurs; say which label is positive, positive=..."
                 )
             positive = max(known)
-    elif positive not in known and len(known) == 2:
+    elif positive not in known and (len(known) == 2 or did_you_mean(positive, list(known))):
+        # One label alone may be the negative one, unless it looks like the positive one misspelt.
         raise TargetError(
             f"positive={positive!r} does not occur; the labels are {listing(sorted(known, key=str))}."
             f"{did_you_mean(positive, sorted(known, key=str))}"
@@ -268,7 +270,10 @@ def _labels(y: Any) -> NDArray[Any]:
     return read_target(y, len(y))
 
 
-def _check_lengths(**arrays: NDArray[Any]) -> None:
+def _check_alike(**arrays: NDArray[Any]) -> None:
+    if len({array.dtype.kind in "US" for array in arrays.values()}) > 1:
+        kinds = ", ".join(f"{name} {array.dtype}" for name, array in arrays.items())
+        raise TargetError(f"text and numbers are never the same label; the types are: {kinds}.")
     if len({len(array) for array in arrays.values()}) > 1:
         lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
         raise InputError(f"all must have one value for each row; the lengths are: {lengths}.")

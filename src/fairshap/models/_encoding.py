@@ -1,6 +1,6 @@
 """The encoding for estimators that take numbers only."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,12 @@ class _Category:
 
     def write(self, table: Table, column: int, part: Floats) -> None:
         values, codes = _categories(table, column)
+        now, then = _kinds(values), _kinds(self.feature)
+        if now and then and not now & then:
+            raise InputError(
+                f"column {table.names[column]!r} held {' and '.join(sorted(then))} when the encoder was "
+                f"fitted; now it holds {' and '.join(sorted(now))}. Give it the same type."
+            )
         features = np.array([self.feature.get(value, -1) for value in values], dtype=np.int64)[codes]
         rows = np.flatnonzero(features >= 0)
         part[rows, features[rows]] = 1.0
@@ -140,6 +146,12 @@ def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
         values.append(_MISSING)
         codes = np.where(missing, len(values) - 1, codes)
     return values, codes
+
+
+def _kinds(values: Iterable[Hashable]) -> set[str]:
+    """Return what the values are, in so far as one kind never equals another."""
+    kinds = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
+    return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
 
 
 def _name(value: Hashable) -> Any:

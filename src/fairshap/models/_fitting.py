@@ -88,10 +88,12 @@ def _is_all_numbers(table: Table) -> bool:
 def _may_be_raw(estimator: Any, table: Table) -> bool:
     """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
 
-    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers.
+    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers; LightGBM ends the whole
+    process when it is given a polars or pyarrow column of text.
     """
+    library = type(estimator).__module__.split(".")[0]
     if not isinstance(table.native, pd.DataFrame):
-        return True
+        return library != "lightgbm" or not len(table.category_columns)
     numbered = any(
         isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
         for dtype in table.native.dtypes
@@ -99,7 +101,7 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     return (
         not numbered
         or isinstance(estimator, Pipeline)
-        or type(estimator).__module__.split(".")[0] in _NATIVE_CATEGORIES
+        or library in _NATIVE_CATEGORIES
         or getattr(estimator, "categorical_features", None) == "from_dtype"
     )
 

@@ -1,10 +1,10 @@
 """Tables: any frame or array in, and back out in the same type, order, index and dtypes."""
 
-from fairshap.table._cells import factorize, is_missing, read_column
+from fairshap.table._cells import factorize, is_missing
 from fairshap.table._frames import make_frame
 from fairshap.table._players import Players, PlayersLike
 from fairshap.table._store import Library, Store
-from fairshap.table._table import Table, open_store
+from fairshap.table._table import Table, open_store, read_column
 
 __all__ = [
     "Library",

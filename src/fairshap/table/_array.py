@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.table._cells import factorize
+from fairshap.table._cells import exceeds_floats, factorize
 from fairshap.table._store import Cells, Kind, Store
 
 
@@ -36,7 +36,10 @@ class ArrayStore(Store):
         self.n_rows = array.shape[0]
 
     def kind(self, column: int) -> Kind:
-        if self.native.dtype.kind in "biuf":
+        if self.native.dtype.kind in "iu" and self.n_rows:
+            cells = self.native[:, column]
+            return "category" if exceeds_floats(cells.min(), cells.max()) else "numeric"
+        if self.native.dtype.kind in "bf":
             return "numeric"
         return "category" if self._as_numbers(column) is None else "numeric"
 

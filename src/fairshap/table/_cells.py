@@ -27,23 +27,9 @@ def factorize(values: Any, name: Hashable) -> Codes:
     return np.asarray(codes, dtype=np.int32)
 
 
-def read_column(values: Any, name: Hashable) -> pd.DataFrame:
-    """Return one column that stands by itself (a series, an array, a list) as a frame of one column.
+def exceeds_floats(least: Any, most: Any) -> bool:
+    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal.
 
-    Missing values stay missing: a list is not read as an array first, which would make text of them.
+    Such numbers are identifiers, not quantities; they are compared as categories.
     """
-    if isinstance(values, pd.DataFrame):
-        frame = values
-    elif isinstance(values, pd.Series):
-        frame = values.to_frame()
-    elif hasattr(values, "to_pylist"):
-        frame = pd.DataFrame({name: values.to_pylist()})
-    elif hasattr(values, "to_dict"):
-        frame = pd.DataFrame(values.to_dict(as_series=False))
-    elif hasattr(values, "to_list"):
-        frame = pd.DataFrame({name: values.to_list()})
-    elif isinstance(values, np.ndarray):
-        frame = pd.DataFrame(values)
-    else:
-        frame = pd.DataFrame({name: list(values)})
-    return frame.reset_index(drop=True).set_axis([name] * frame.shape[1], axis=1)
+    return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))

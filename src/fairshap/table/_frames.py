@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fairshap._messages import listing
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
-from fairshap.table._cells import factorize, is_missing
+from fairshap.table._cells import exceeds_floats, factorize, is_missing
 from fairshap.table._store import Cells, Kind, Library, Store
 
 
@@ -39,6 +39,8 @@ class FrameStore(Store):
     def kind(self, column: int) -> Kind:
         series = self.series(column)
         dtype = series.dtype
+        if dtype.is_integer() and exceeds_floats(series.min(), series.max()):
+            return "category"
         if dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration):
             return "numeric"
         if dtype in (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time):
@@ -55,9 +57,9 @@ class FrameStore(Store):
         if series.dtype == nw.Date:
             series = series.cast(nw.Datetime("us"))
         if series.dtype == nw.Datetime:
-            series = series.dt.timestamp("us")
-        elif series.dtype == nw.Duration:
-            series = series.dt.total_nanoseconds()
+            return np.asarray(series.dt.timestamp("us").to_numpy(), dtype=np.float64)
+        if series.dtype == nw.Duration:
+            return np.asarray(series.dt.total_nanoseconds().to_numpy(), dtype=np.float64)
         return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64)
 
 
@@ -77,7 +79,8 @@ class PandasStore(FrameStore):
         return factorize(self.native.iloc[:, column], self.names[column])
 
     def values(self, column: int, rows: Ints) -> list[Any]:
-        values: list[Any] = self.native.iloc[rows, column].tolist()
+        cells = self.native.iloc[:, column]
+        values: list[Any] = pd.Series(cells.array.take(rows), dtype=cells.dtype).tolist()
         return values
 
     def labels(self, rows: Ints) -> list[Any]:
@@ -98,6 +101,8 @@ class PandasStore(FrameStore):
         changed = self.native.copy()
         for column, (rows, values) in cells.items():
             series = self.native.iloc[:, column].copy()
+            if isinstance(series.dtype, pd.CategoricalDtype):
+                check_categories(values, series.dtype, self.names[column])
             series.iloc[rows] = pd.Series(list(values), dtype=series.dtype).array
             changed.isetitem(column, cast("Any", series))
         return changed
@@ -112,13 +117,7 @@ class PandasStore(FrameStore):
         for column, name in enumerate(self.names):
             above, below = self.native.iloc[:, column], other.native.iloc[:, column]
             if isinstance(above.dtype, pd.CategoricalDtype):
-                # A category that X does not know would silently become a missing value.
-                unknown = below[below.notna() & ~below.isin(above.dtype.categories)]
-                if len(unknown):
-                    raise InputError(
-                        f"column {name!r} holds {listing(unknown.unique())}, which the categories of the "
-                        "other table lack. Give both tables the same categories."
-                    )
+                check_categories(below, above.dtype, name)
                 below = below.astype(above.dtype)
             columns[column] = pd.concat([above, below], ignore_index=True)
         both = pd.DataFrame(columns, copy=False)
@@ -149,7 +148,8 @@ class NarwhalsStore(FrameStore):
         return codes
 
     def values(self, column: int, rows: Ints) -> list[Any]:
-        values: list[Any] = self.series(column)[rows].to_list()
+        # Arrow keeps nanoseconds, which Python's own dates do not have.
+        values: list[Any] = self.series(column)[rows].to_arrow().to_pylist()
         return values
 
     def labels(self, rows: Ints) -> list[Any]:
@@ -168,7 +168,7 @@ class NarwhalsStore(FrameStore):
         changed = []
         for column, (rows, values) in cells.items():
             series = self.native.to_series(column)
-            new = type(series)(series.name, _plain_missing(values), dtype=series.dtype)
+            new = type(series)(series.name, _to_polars(values, series), dtype=series.dtype)
             # Taken from the old cells with the new ones below them: that works for every type.
             source = np.arange(self.n_rows)
             source[rows] = self.n_rows + np.arange(len(rows))
@@ -218,6 +218,17 @@ class NarwhalsStore(FrameStore):
         return NarwhalsStore(self.native.vstack(below.cast(dict(schema))))
 
 
+def check_categories(values: Any, dtype: pd.CategoricalDtype, name: Hashable) -> None:
+    """Raise an error for a category that a column does not know: it would become a missing value."""
+    cells = pd.Series(values, dtype=object)
+    unknown = cells[cells.notna() & ~cells.isin(dtype.categories)]
+    if len(unknown):
+        raise InputError(
+            f"column {name!r} holds {listing(unknown.unique())}, which the categories of the other table "
+            "lack. Give both tables the same categories."
+        )
+
+
 def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str] = ()) -> Native:
     """Return a data frame of a library.
 
@@ -245,6 +256,14 @@ def _plain_missing(values: Sequence[Any]) -> list[Any]:
     if all(isinstance(value, float) for value in values):
         return list(values)
     return [None if is_missing(value) else value for value in values]
+
+
+def _to_polars(values: Sequence[Any], series: Any) -> Any:
+    """Return values that a polars series of this type can be made of, nanoseconds included."""
+    plain = _plain_missing(values)
+    if series.dtype.is_temporal():
+        return pa.array(plain, type=series.to_arrow().type)
+    return plain
 
 
 def _dictionary(array: Any) -> Any:

@@ -24,10 +24,13 @@ class Players:
         One name for each player: the column's own, or the one that was given to the set.
     of_column : ndarray of int, shape (columns,)
         The player of each column.
+    columns : tuple
+        The names of the columns.
     """
 
     names: tuple[Hashable, ...]
     of_column: Ints
+    columns: tuple[Hashable, ...]
 
     @classmethod
     def read(cls, table: Table, players: PlayersLike = None) -> "Players":
@@ -62,13 +65,16 @@ class Players:
         of_column = np.empty(len(table.names), dtype=np.int64)
         seen: dict[Hashable, int] = {}
         for j, column in enumerate(table.names):
-            # A set may have the name of a column outside it: keys keep the two apart.
-            key = ("set", owner[j]) if j in owner else ("column", column)
-            if key not in seen:
-                seen[key] = len(names)
-                names.append(key[1])
-            of_column[j] = seen[key]
-        return cls(tuple(names), of_column)
+            name = owner.get(j, column)
+            if j not in owner and name in sets:
+                raise InputError(
+                    f"players: {name!r} is the name of a set and of a column outside it; rename the set."
+                )
+            if name not in seen:
+                seen[name] = len(names)
+                names.append(name)
+            of_column[j] = seen[name]
+        return cls(tuple(names), of_column, table.names)
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""

@@ -209,4 +209,35 @@ def open_store(X: Native) -> Store:
         )
     if is_into_series(X):
         raise InputError("X is one column (a series); give a frame, for example X.to_frame().")
-    return ArrayStore(np.asarray(X))
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputError("X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.")
+    array = np.asarray(X)
+    if isinstance(X, (list, tuple)) and array.dtype.kind in "US":
+        # Numbers beside words must not become words.
+        array = np.array(X, dtype=object)
+    return ArrayStore(array)
+
+
+def read_column(values: Any, name: Hashable) -> pd.DataFrame:
+    """Return a column that stands by itself as a frame, under its own name or else the given one.
+
+    Missing values stay missing: a list is not read as an array first, which would make text of them.
+    """
+    if is_into_dataframe(values) and not isinstance(values, pd.DataFrame):
+        store = open_store(values)
+        rows = np.arange(store.n_rows)
+        values = pd.DataFrame({own: store.values(j, rows) for j, own in enumerate(store.names)})
+    if isinstance(values, pd.DataFrame):
+        return values.reset_index(drop=True)
+    if isinstance(values, pd.Series):
+        series = values
+    elif hasattr(values, "to_pylist"):
+        series = pd.Series(values.to_pylist())
+    elif hasattr(values, "to_list"):
+        series = pd.Series(values.to_list(), name=getattr(values, "name", None) or None)
+    elif isinstance(values, np.ndarray):
+        frame = pd.DataFrame(values)
+        return frame if frame.shape[1] != 1 else frame.set_axis([name], axis=1)
+    else:
+        series = pd.Series(list(values))
+    return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
