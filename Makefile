@@ -25,18 +25,18 @@ demo:
 
 test: setup lint types layers tests
 
-lint:
+lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types:
+types: setup
 	$(BIN)/mypy
 
-layers:
+layers: setup
 	$(BIN)/lint-imports
 
 # Two workers with one thread each: with more they wait for each other.
-tests:
+tests: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 bench:

@@ -104,8 +104,8 @@ class Edits:
             for row, found, new in zip(rows, store.values(column, rows), values, strict=True):
                 if not same_value(found, new):
                     raise LedgerError(
-                        f"row {row}, column {store.names[column]!r} cannot hold {new!r}, which became {found!r}; "
-                        "widen the column's type."
+                        f"row {row}, column {store.names[column]!r} cannot hold {new!r}, which became "
+                        f"{found!r}; widen the column's type."
                     )
 
     def _check_labels(self, table: Table) -> None:
