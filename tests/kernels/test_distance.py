@@ -1,66 +1,109 @@
+import numba
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
 from fairshap._kernels import distance
-from fairshap._kernels.distance import nearest_both_ways, squared_distances
+from fairshap._kernels.distance import _search_blocks, _search_compiled, nearest_both_ways, squared_distances
+from fairshap._kernels.onehot import one_hot_blocks, without_one_hot
 
 
-def plain_distance(a, codes_a, b, codes_b):
+def plain_distance(a, codes_a, b, codes_b, weights):
     """The definition, one cell at a time."""
     total = 0.0
-    for x, z in zip(a, b, strict=True):
+    for x, z, w in zip(a, b, weights, strict=True):
         if np.isnan(x) and np.isnan(z):
             continue
-        total += 2.0 if np.isnan(x) or np.isnan(z) else (x - z) ** 2
+        total += 2.0 if np.isnan(x) or np.isnan(z) else w * (x - z) ** 2
     return total + 2.0 * sum(int(x != z) for x, z in zip(codes_a, codes_b, strict=True))
 
 
-def all_distances(a, codes_a, b, codes_b):
-    holes = np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
-    return squared_distances(a, codes_a, b, codes_b, holes)
+def holes_of(a, b):
+    return np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
 
 
 @st.composite
 def blocks(draw):
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    p, c = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    p, c = draw(st.integers(0, 6)), draw(st.integers(0, 6))
     number = st.one_of(st.sampled_from([0.0, 1.0, -1.0, np.nan]), st.floats(-5, 5))
     code = st.integers(-1, 2)
-    return tuple(
+    weights = draw(arrays(np.float64, p, elements=st.floats(0.1, 3)))
+    sides = [
         (
             draw(arrays(np.float64, (rows, p), elements=number)),
             draw(arrays(np.int32, (rows, c), elements=code)),
         )
         for rows in (n, m)
-    )
+    ]
+    return (*sides, weights)
 
 
 @given(blocks())
-def test_distances_are_those_of_the_definition(two):
-    (a, codes_a), (b, codes_b) = two
+def test_distances_are_those_of_the_definition(drawn):
+    (a, codes_a), (b, codes_b), weights = drawn
     expected = [
-        [plain_distance(a[i], codes_a[i], b[j], codes_b[j]) for j in range(len(b))] for i in range(len(a))
+        [plain_distance(a[i], codes_a[i], b[j], codes_b[j], weights) for j in range(len(b))]
+        for i in range(len(a))
     ]
-    assert_allclose(all_distances(a, codes_a, b, codes_b), expected, rtol=1e-12, atol=1e-12)
+    squared = squared_distances(a, weights, codes_a, b, codes_b, holes_of(a, b))
+    assert_allclose(squared, expected, rtol=1e-12, atol=1e-12)
 
 
 @given(blocks(), st.integers(1, 20))
-def test_nearest_is_the_first_of_the_smallest_both_ways(two, cells):
-    (a, codes_a), (b, codes_b) = two
+def test_nearest_is_the_first_of_the_smallest_both_ways(drawn, cells):
+    (a, codes_a), (b, codes_b), weights = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distance, "_BLOCK_CELLS", cells)
-        to_b, squared_a, to_a, squared_b = nearest_both_ways(a, codes_a, b, codes_b)
-    full = all_distances(a, codes_a, b, codes_b)
+        to_b, squared_a, to_a, squared_b = nearest_both_ways(a, weights, codes_a, b, codes_b)
+    full = squared_distances(a, weights, codes_a, b, codes_b, holes_of(a, b))
     assert_array_equal(to_b, full.argmin(axis=1))
     assert_array_equal(to_a, full.argmin(axis=0))
     assert_array_equal(squared_a, full.min(axis=1))
     assert_array_equal(squared_b, full.min(axis=0))
+
+
+def assert_same_search(a, weights, codes_a, b, codes_b, threads):
+    options = (a, weights, codes_a, b, codes_b, holes_of(a, b))
+    for plain, compiled in zip(_search_blocks(*options, 1), _search_compiled(*options, threads), strict=True):
+        assert plain.tobytes() == compiled.tobytes()
+
+
+@settings(deadline=None)
+@given(blocks(), st.integers(1, 3))
+def test_the_compiled_search_is_the_plain_one_to_the_last_bit(drawn, threads):
+    (a, codes_a), (b, codes_b), weights = drawn
+    assert_same_search(a, weights, codes_a, b, codes_b, threads)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="minutes of loops in plain Python")
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("categories", [3, 300])
+def test_the_compiled_search_goes_over_many_blocks(threads, categories):
+    rng = np.random.default_rng(0)
+    numbers = [rng.choice([0.0, 0.5, 1.0, np.nan], size=(rows, 5)) for rows in (90, 2500)]
+    for side in numbers:
+        side[:, 2] = rng.integers(0, 3, len(side))
+    codes = [rng.integers(-1, categories, size=(rows, 300)).astype(np.int32) for rows in (90, 2500)]
+    weights = rng.random(5)
+    assert_same_search(numbers[0], weights, codes[0], numbers[1], codes[1], threads)
+    assert_same_search(numbers[1], weights, codes[1], numbers[0], codes[0], threads)
+
+
+def test_large_searches_are_compiled(monkeypatch):
+    monkeypatch.setattr(distance, "_SMALL", 0)
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(20, 2)), rng.normal(size=(30, 2))
+    none = np.empty((20, 0), dtype=np.int32), np.empty((30, 0), dtype=np.int32)
+    nearest, squared, _, _ = nearest_both_ways(a, np.ones(2), none[0], b, none[1], 2)
+    distances, neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(b).kneighbors(a)
+    assert_array_equal(nearest, neighbours[:, 0])
+    assert_allclose(np.sqrt(squared), distances[:, 0], atol=1e-7)
 
 
 def test_a_mismatch_costs_what_it_costs_in_one_hot_space():
@@ -71,6 +114,41 @@ def test_a_mismatch_costs_what_it_costs_in_one_hot_space():
     distances, neighbours = (
         NearestNeighbors(n_neighbors=1, algorithm="brute").fit(one_hot[150:]).kneighbors(one_hot[:150])
     )
-    nearest, squared, _, _ = nearest_both_ways(numbers[:150], codes[:150], numbers[150:], codes[150:])
+    nearest, squared, _, _ = nearest_both_ways(
+        numbers[:150], np.ones(3), codes[:150], numbers[150:], codes[150:]
+    )
     assert_array_equal(nearest, neighbours[:, 0])
     assert_allclose(np.sqrt(squared), distances[:, 0], atol=1e-6)
+
+
+def test_one_hot_blocks_are_found_and_cost_the_same():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, size=(60, 2))
+    dummies = [np.eye(3)[column] for column in codes.T]
+    flags = rng.integers(0, 2, size=(60, 2)).astype(float)
+    table = np.hstack([rng.normal(size=(60, 1)), dummies[0], flags, dummies[1], np.ones((60, 1))])
+    assert one_hot_blocks(table)[0] == slice(1, 4)
+    numbers, found = without_one_hot(table)
+    assert_array_equal(found[:, 0], codes[:, 0])
+    whole = squared_distances(
+        table, np.ones(table.shape[1]), found[:, :0], table, found[:, :0], np.zeros(table.shape[1], bool)
+    )
+    fewer = squared_distances(
+        numbers, np.ones(numbers.shape[1]), found, numbers, found, np.zeros(numbers.shape[1], bool)
+    )
+    assert_allclose(fewer, whole, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.array([[1.0, 0], [0, 0]]),
+        np.array([[1.0, 1], [0, 1]]),
+        np.array([[2.0, 0], [0, 2]]),
+        np.array([[np.nan, 1], [0, 1]]),
+        np.ones((2, 1)),
+    ],
+)
+def test_what_is_no_block_is_left_alone(numbers):
+    assert one_hot_blocks(numbers) == []
+    assert_array_equal(without_one_hot(numbers)[0], numbers)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap import MatchPlan, match
+from fairshap import MatchPlan, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from tests.conftest import to_library, to_pandas
 
@@ -64,6 +64,25 @@ def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table)
     assert (y[plan.row] == y[plan.reference]).all()
     assert_array_equal(plan.row, np.arange(len(X)))
     assert_array_equal(plan.weight, 1.0)
+
+
+def test_ties_of_standardised_numbers_go_to_the_lowest_row():
+    ages = [30, 29, 31, 29, 31, 30]
+    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "f", "m"], "age": ages, "x": [0.1] * 5 + [5.3]})
+    plan = match(X, [0, 0, 0, 1, 1, 1], **SETTING)
+    assert plan.best[0] == 1
+    X["age"] += 10**6
+    assert match(X, [0, 0, 0, 1, 1, 1], **SETTING).best[0] == 1
+
+
+def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
+    monkeypatch.setattr("fairshap._kernels.distance._SMALL", 0)
+    d = datasets.make_biased(500, random_state=0)
+    who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    plans = [match(d.X, d.y, **who, n_jobs=n) for n in (1, 2, None)]
+    for plan in plans[1:]:
+        assert plan.reference.tobytes() == plans[0].reference.tobytes()
+        assert plan.distance.tobytes() == plans[0].distance.tobytes()
 
 
 def test_ties_go_to_the_lowest_row():

@@ -1,9 +1,9 @@
 """Exact nearest neighbours of mixed rows, block by block."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from fairshap._typing import Bools, Codes, Floats, Ints
 
@@ -13,27 +13,34 @@ MISMATCH = 2.0
 # The distances held at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
 
+# Comparisons of cells up to which numpy is done before compiled code is even loaded: some tenths of a second.
+_SMALL = 200_000_000
+
 
 def squared_distances(
-    numbers: Floats, codes: Codes, other_numbers: Floats, other_codes: Codes, holes: Bools
+    numbers: Floats,
+    weights: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
 ) -> Floats:
     """Return the squared distance of every row of the first block to every row of the second.
 
-    ``sum((a - b)^2)`` over the numbers plus ``MISMATCH`` for each category that differs and for
-    each number that is present on one side and missing (NaN) on the other. ``holes`` says which
-    columns of numbers may have missing ones; it must be the same for all blocks of a table, because the
-    order of summation follows it, and ties follow the last bit.
+    ``sum(weight (a - b)^2)`` over the numbers, plus ``MISMATCH`` for each category that differs and
+    for each number that is present on one side and missing (NaN) on the other; ``holes`` says which
+    columns of numbers may have missing ones. The columns without holes come first, then those with, then
+    the categories: always in this order, because ties follow the last bit.
     """
-    whole = ~holes
-    if whole.any():
-        squared: Floats = cdist(numbers[:, whole], other_numbers[:, whole], "sqeuclidean")
-    else:
-        squared = np.zeros((len(numbers), len(other_numbers)))
-    for column in np.flatnonzero(holes):
+    squared = np.zeros((len(numbers), len(other_numbers)))
+    for column in _in_order(holes):
         a, b = numbers[:, column, None], other_numbers[None, :, column]
-        gap = (a - b) ** 2
-        one_missing = np.isnan(a) != np.isnan(b)
-        squared += np.where(one_missing, MISMATCH, np.nan_to_num(gap))
+        gap = b - a
+        with np.errstate(over="ignore"):
+            term = weights[column] * (gap * gap)
+        if holes[column]:
+            term = np.where(np.isnan(a) != np.isnan(b), MISMATCH, np.nan_to_num(term))
+        squared += term
     mismatches = np.zeros(squared.shape, dtype=np.int32)
     for a, b in zip(codes.T, other_codes.T, strict=True):
         mismatches += a[:, None] != b[None, :]
@@ -41,7 +48,12 @@ def squared_distances(
 
 
 def nearest_both_ways(
-    numbers: Floats, codes: Codes, other_numbers: Floats, other_codes: Codes
+    numbers: Floats,
+    weights: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    n_threads: int = 1,
 ) -> tuple[Ints, Floats, Ints, Floats]:
     """Return each row's nearest row on the other side, in both directions, in one pass.
 
@@ -52,14 +64,31 @@ def nearest_both_ways(
     other_nearest, other_squared : ndarray, shape (rows of the second block,)
         The same, the other way round.
     """
-    n, m = len(numbers), len(other_numbers)
     holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
+    comparisons = len(numbers) * len(other_numbers) * (numbers.shape[1] + codes.shape[1])
+    search = _search_blocks if comparisons <= _SMALL else _search_compiled
+    return search(numbers, weights, codes, other_numbers, other_codes, holes, n_threads)
+
+
+def _search_blocks(
+    numbers: Floats,
+    weights: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
+    n_threads: int,  # noqa: ARG001
+) -> tuple[Ints, Floats, Ints, Floats]:
+    """Search with numpy, a block of distances at a time."""
+    n, m = len(numbers), len(other_numbers)
     nearest = np.empty(n, dtype=np.int64)
     squared = np.empty(n)
     other_nearest = np.zeros(m, dtype=np.int64)
     other_squared = np.full(m, np.inf)
     for block in _blocks(n, m):
-        distances = squared_distances(numbers[block], codes[block], other_numbers, other_codes, holes)
+        distances = squared_distances(
+            numbers[block], weights, codes[block], other_numbers, other_codes, holes
+        )
         nearest[block] = distances.argmin(axis=1)
         squared[block] = distances[np.arange(len(distances)), nearest[block]]
         row = distances.argmin(axis=0)
@@ -69,6 +98,70 @@ def nearest_both_ways(
         other_squared[nearer] = best[nearer]
         other_nearest[nearer] = row[nearer] + block.start
     return nearest, squared, other_nearest, other_squared
+
+
+def _search_compiled(
+    numbers: Floats,
+    weights: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
+    n_threads: int,
+) -> tuple[Ints, Floats, Ints, Floats]:
+    """Search with compiled code, a share of the rows in each thread."""
+    from fairshap._kernels.nearest import nearest_rows
+
+    order = _in_order(holes)
+    columns, other_columns = (
+        np.nan_to_num(np.ascontiguousarray(block[:, order].T), copy=False)
+        for block in (numbers, other_numbers)
+    )
+    missing, other_missing = (
+        np.ascontiguousarray(np.isnan(block[:, holes]).T.astype(np.uint8))
+        for block in (numbers, other_numbers)
+    )
+    narrow = np.uint8 if max(codes.max(initial=0), other_codes.max(initial=0)) < 255 else np.int32
+    # A missing category, -1, becomes 255 as a byte: still a value of its own.
+    bytes_, other_bytes = (np.ascontiguousarray(block.T.astype(narrow)) for block in (codes, other_codes))
+    n, m = len(numbers), len(other_numbers)
+    nearest, squared = np.empty(n, dtype=np.int64), np.empty(n)
+    bounds = np.linspace(0, n, min(n_threads, n) + 1).astype(np.int64)
+
+    def search(start: int, stop: int) -> tuple[Ints, Floats]:
+        other_nearest, other_squared = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
+        nearest_rows(
+            columns,
+            weights[order],
+            missing,
+            bytes_,
+            other_columns,
+            other_missing,
+            other_bytes,
+            MISMATCH,
+            start,
+            stop,
+            nearest,
+            squared,
+            other_nearest,
+            other_squared,
+        )
+        return other_nearest, other_squared
+
+    with ThreadPoolExecutor(len(bounds) - 1) as pool:
+        parts = list(pool.map(search, bounds[:-1].tolist(), bounds[1:].tolist()))
+    other_nearest, other_squared = parts[0]
+    for rows, distances in parts[1:]:
+        # The threads' rows ascend, so that of equally near ones the lowest stays.
+        nearer = distances < other_squared
+        other_squared[nearer] = distances[nearer]
+        other_nearest[nearer] = rows[nearer]
+    return nearest, squared, other_nearest, other_squared
+
+
+def _in_order(holes: Bools) -> Ints:
+    """Return the columns of numbers in the order in which their terms are summed."""
+    return np.argsort(holes, kind="stable")
 
 
 def _blocks(n: int, m: int) -> Iterator[slice]:

@@ -28,6 +28,7 @@ class Repairer(BaseEstimator):
         max_exact: int = 12,
         n_permutations: int = 128,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.sensitive = sensitive
@@ -39,6 +40,7 @@ class Repairer(BaseEstimator):
         self.max_exact = max_exact
         self.n_permutations = n_permutations
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _estimator(self) -> Any:
         """Return the estimator to consult: the given one, or the default."""

@@ -60,6 +60,9 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         How many random orders an estimate is drawn from, each walked in both directions.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
+    n_jobs : int, default=None
+        How many threads match and attribute; all cores by default. The result is the same for any
+        number. The estimator has its own parameter.
 
     Attributes
     ----------

@@ -61,6 +61,9 @@ class FairSHAP(SamplerMixin, Repairer):
         How many random orders an estimate is drawn from, each walked in both directions.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
+    n_jobs : int, default=None
+        How many threads match and attribute; all cores by default. The result is the same for any
+        number. The estimator has its own parameter.
 
     Attributes
     ----------
@@ -134,7 +137,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_ = self._consult(setting, labels, sample_weight)
         self.positive_ = labels.classes[labels.positive]
         scorer = Scorer(self.model_)
-        self.matches_ = match_rows(setting, labels)
+        self.matches_ = match_rows(setting, labels, self.n_jobs)
         self.attributions_ = attribute_pairs(
             Risk(scorer, setting),
             self.matches_,

@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from fairshap._kernels.distance import nearest_both_ways
+from fairshap._kernels.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import warn
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
@@ -21,6 +23,7 @@ def match(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
+    n_jobs: int | None = None,
 ) -> MatchPlan:
     """Return the nearest row of the other group with the same label, for every row.
 
@@ -41,6 +44,8 @@ def match(
         Which values are privileged.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
+    n_jobs : int, optional
+        How many threads search; all cores by default. The plan is the same for any number.
 
     Returns
     -------
@@ -57,20 +62,23 @@ def match(
     [1, 0, 3, 2]
     """
     setting = Setting.read(X, sensitive, privileged, sensitive_features, is_fitted=False)
-    return match_rows(setting, Labels.read(y, setting.table.n_rows))
+    return match_rows(setting, Labels.read(y, setting.table.n_rows), n_jobs)
 
 
-def match_rows(setting: Setting, labels: Labels) -> MatchPlan:
+def match_rows(setting: Setting, labels: Labels, n_jobs: int | None = None) -> MatchPlan:
     """Return the match plan of a table whose groups and labels are known."""
     table, side = setting.table, setting.groups.side
-    numbers, codes = distance_space(table, setting.column)
+    numbers, weights, codes = distance_space(table, setting.column)
+    n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     reference = np.full(table.n_rows, -1, dtype=np.int64)
     squared = np.zeros(table.n_rows)
     for label in (0, 1):
         a = np.flatnonzero((side == 0) & (labels.codes == label))
         b = np.flatnonzero((side == 1) & (labels.codes == label))
         if len(a) and len(b):
-            to_b, squared_a, to_a, squared_b = nearest_both_ways(numbers[a], codes[a], numbers[b], codes[b])
+            to_b, squared_a, to_a, squared_b = nearest_both_ways(
+                numbers[a], weights, codes[a], numbers[b], codes[b], n_threads
+            )
             reference[a], squared[a] = b[to_b], squared_a
             reference[b], squared[b] = a[to_a], squared_b
     if not np.isfinite(squared).all():
@@ -89,14 +97,21 @@ def match_rows(setting: Setting, labels: Labels) -> MatchPlan:
     )
 
 
-def distance_space(table: Table, without: int) -> tuple[Floats, Codes]:
-    """Return the numbers and codes that distances are taken in; column ``without`` plays no part."""
+def distance_space(table: Table, without: int) -> tuple[Floats, Floats, Codes]:
+    """Return the numbers, their weights and the codes that distances are taken in.
+
+    Column ``without`` plays no part. Standardising is left to the weights: the difference of two whole
+    numbers is exact, that of two standardised ones is not, and ties would go by the rounding. The numbers are
+    brought near one by powers of two, which is exact too, so that no square overflows.
+    """
     numbers = table.numbers[:, table.numeric_columns != without]
     codes = table.codes[:, table.category_columns != without]
     if table.is_array:
-        return numbers, codes
-    mean, scale = mean_and_scale(numbers)
-    return (numbers - mean) / scale, codes
+        numbers, more = without_one_hot(numbers)
+        return numbers, np.ones(numbers.shape[1]), np.column_stack([codes, more])
+    _, scale = mean_and_scale(numbers)
+    power = np.exp2(np.round(np.log2(scale)))
+    return numbers / power, (power / scale) ** 2, codes
 
 
 def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:

@@ -1,0 +1,143 @@
+"""The compiled twin of :mod:`fairshap._kernels.distance`: the same distances to the last bit, faster."""
+
+import numpy as np
+from numba import njit
+
+from fairshap._typing import AnyCodes, Floats, Ints
+
+# The rows of the other side whose distances are held at a time: they stay in the fastest cache.
+_WIDTH = 1024
+
+
+# No flag lets the compiler reorder or fuse a sum, so that ties are the same as in numpy.
+@njit(nogil=True, cache=True, error_model="numpy")
+def nearest_rows(
+    numbers: Floats,
+    weights: Floats,
+    missing: AnyCodes,
+    codes: AnyCodes,
+    other_numbers: Floats,
+    other_missing: AnyCodes,
+    other_codes: AnyCodes,
+    mismatch: float,
+    start: int,
+    stop: int,
+    nearest: Ints,
+    squared: Floats,
+    other_nearest: Ints,
+    other_squared: Floats,
+) -> None:
+    """Write the nearest row of the other side for the rows from ``start`` to ``stop``, and back.
+
+    Parameters
+    ----------
+    numbers, other_numbers : ndarray of float64, shape (columns, rows)
+        0 where a number is missing.
+    weights : ndarray of float64, shape (columns,)
+        What a squared difference of one counts.
+    missing, other_missing : ndarray of uint8, shape (columns with missing numbers, rows)
+        Where the last columns of numbers are missing.
+    codes, other_codes : ndarray of integers, shape (columns, rows)
+        Categories.
+    nearest, squared : ndarray, shape (rows,)
+        Written for the rows from ``start`` to ``stop``.
+    other_nearest, other_squared : ndarray, shape (other rows,)
+        Lowered where one of these rows is nearer; ``other_squared`` starts as infinity.
+    """
+    distance = np.empty(_WIDTH)
+    count = np.empty(_WIDTH, dtype=np.uint8)
+    total = np.empty(_WIDTH, dtype=np.int32)
+    n_other = other_numbers.shape[1]
+    n_whole = len(weights) - len(missing)
+    for i in range(start, stop):
+        squared[i] = np.inf
+        nearest[i] = 0
+    for low in range(0, n_other, _WIDTH):
+        width = min(_WIDTH, n_other - low)
+        theirs = other_squared[low : low + width]
+        for i in range(start, stop):
+            for j in range(width):
+                distance[j] = 0.0
+            # Four columns at a time spare most loads and stores; the sum is taken in the same order.
+            for c in range(0, n_whole - n_whole % 4, 4):
+                x0, x1, x2, x3 = numbers[c, i], numbers[c + 1, i], numbers[c + 2, i], numbers[c + 3, i]
+                w0, w1, w2, w3 = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
+                column0 = other_numbers[c, low : low + width]
+                column1 = other_numbers[c + 1, low : low + width]
+                column2 = other_numbers[c + 2, low : low + width]
+                column3 = other_numbers[c + 3, low : low + width]
+                for j in range(width):
+                    d0, d1 = column0[j] - x0, column1[j] - x1
+                    d2, d3 = column2[j] - x2, column3[j] - x3
+                    distance[j] = (
+                        ((distance[j] + w0 * (d0 * d0)) + w1 * (d1 * d1)) + w2 * (d2 * d2)
+                    ) + w3 * (d3 * d3)
+            for c in range(n_whole - n_whole % 4, n_whole):
+                x = numbers[c, i]
+                w = weights[c]
+                column = other_numbers[c, low : low + width]
+                for j in range(width):
+                    d = column[j] - x
+                    distance[j] += w * (d * d)
+            for h in range(len(missing)):
+                x = numbers[n_whole + h, i]
+                w = weights[n_whole + h]
+                column = other_numbers[n_whole + h, low : low + width]
+                hole = missing[h, i]
+                holes = other_missing[h, low : low + width]
+                for j in range(width):
+                    d = column[j] - x
+                    distance[j] += w * (d * d) if holes[j] == hole else mismatch
+            for j in range(width):
+                total[j] = 0
+            # At most 255 categories at a time, so that a byte can count them.
+            for first in range(0, len(codes), 255):
+                for j in range(width):
+                    count[j] = 0
+                last = min(first + 255, len(codes))
+                fours = last - (last - first) % 4
+                for c in range(first, fours, 4):
+                    code0, code1, code2, code3 = (
+                        codes[c, i],
+                        codes[c + 1, i],
+                        codes[c + 2, i],
+                        codes[c + 3, i],
+                    )
+                    others0 = other_codes[c, low : low + width]
+                    others1 = other_codes[c + 1, low : low + width]
+                    others2 = other_codes[c + 2, low : low + width]
+                    others3 = other_codes[c + 3, low : low + width]
+                    for j in range(width):
+                        count[j] += (
+                            np.uint8(others0[j] != code0)
+                            + np.uint8(others1[j] != code1)
+                            + np.uint8(others2[j] != code2)
+                            + np.uint8(others3[j] != code3)
+                        )
+                for c in range(fours, last):
+                    code = codes[c, i]
+                    others = other_codes[c, low : low + width]
+                    for j in range(width):
+                        count[j] += np.uint8(others[j] != code)
+                for j in range(width):
+                    total[j] += count[j]
+            for j in range(width):
+                distance[j] += mismatch * total[j]
+            # Few rows are nearer than what is known: counting them is quicker than looking at each.
+            mine = squared[i]
+            nearer = 0
+            nearer_back = 0
+            for j in range(width):
+                nearer += int(distance[j] < mine)
+                nearer_back += int(distance[j] < theirs[j])
+            if nearer > 0:
+                for j in range(width):
+                    if distance[j] < mine:
+                        mine = distance[j]
+                        nearest[i] = low + j
+                squared[i] = mine
+            if nearer_back > 0:
+                for j in range(width):
+                    if distance[j] < theirs[j]:
+                        theirs[j] = distance[j]
+                        other_nearest[low + j] = i
