@@ -171,7 +171,7 @@ def test_rows_without_a_reference_have_no_values():
     assert np.isnan(a.values[[1, 3]]).all()
     assert np.isnan(a.standard_errors[[1, 3]]).all()
     assert not np.isnan(a.values[[0, 2]]).any()
-    assert repr(a) == "Attributions(4 rows x 5 players: 2 exact, 2 unmatched)"
+    assert repr(a) == "Attributions(4 rows x 5 players: 2 exact, 2 unmatched, by model calls)"
 
 
 def test_many_players_are_estimated_and_it_is_said():

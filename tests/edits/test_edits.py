@@ -25,7 +25,7 @@ def attributions_of(X, values, players=None):
     n = len(values)
     return Attributions(
         values=values,
-        standard_errors=np.zeros_like(values),
+        errors=None,
         status=np.full(n, "exact"),
         switched=Players.read(Table.read(X), players),
         risk=np.zeros(n),

@@ -12,21 +12,27 @@ from fairshap._kernels.shapley import (
     walk_values,
 )
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Floats, Ints, Native
+from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._game import Game
 from fairshap.attribution._result import Attributions
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged, Setting
 from fairshap.matching import MatchPlan
-from fairshap.models import Scorer
+from fairshap.models import NotNativeError, Scorer
 from fairshap.risk import Risk
-from fairshap.table import Players, PlayersLike
+from fairshap.table import Library, Players, PlayersLike
 
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
 METHODS = ("auto", "exact", "permutation")
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
 _MOST_EXACT = 20
+
+# How many active players a row may have, with "auto", to be solved exactly.
+_AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
+
+# Coalitions up to which calling the model is done before compiled code is even loaded.
+_SMALL = 20_000
 
 
 def attribute(
@@ -39,14 +45,18 @@ def attribute(
     sensitive_features: Any = None,
     players: PlayersLike = None,
     method: Method = "auto",
-    max_exact: int = 12,
+    max_exact: int | None = None,
     n_permutations: int = 128,
     random_state: Any = None,
+    n_jobs: int | None = None,
 ) -> Attributions:
     r"""Return the Shapley values of every row's discriminative risk against its reference.
 
     The game of a row x with reference r is ``v(S) = DR(x on S, r elsewhere)``, with
     ``DR(x) = |f(x, A=0) - f(x, A=1)|``; phi_k is player k's Shapley value in it.
+
+    The trees of XGBoost, LightGBM and scikit-learn classifiers are walked, also behind preprocessing
+    that works column by column; any other model is called. ``route`` in the result says which.
 
     Parameters
     ----------
@@ -68,12 +78,14 @@ def attribute(
     method : {"auto", "exact", "permutation"}, default="auto"
         "exact" asks the model about all coalitions of the players that differ; "permutation" averages
         over random orders; "auto" is exact for rows with at most ``max_exact`` such players.
-    max_exact : int, default=12
-        See ``method``.
+    max_exact : int, optional
+        See ``method``; by default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
         How many random orders are drawn, each of them walked in both directions.
     random_state : int, RandomState instance or None
         The source of those orders.
+    n_jobs : int, optional
+        How many threads walk trees; all cores by default. The values are the same for any number.
 
     Returns
     -------
@@ -112,6 +124,7 @@ def attribute(
         max_exact=max_exact,
         n_permutations=n_permutations,
         random_state=random_state,
+        n_jobs=n_jobs,
     )
 
 
@@ -122,9 +135,10 @@ def attribute_pairs(
     players: Players,
     n_rows: int,
     method: Method,
-    max_exact: int,
+    max_exact: int | None,
     n_permutations: int,
     random_state: Any,
+    n_jobs: int | None = None,
 ) -> Attributions:
     """Return the attributions of all pairs of a plan, averaged with its weights for each row."""
     if method not in METHODS:
@@ -133,25 +147,59 @@ def attribute_pairs(
             f"{did_you_mean(method, METHODS)}"
         )
     _check_count("n_permutations", n_permutations, 2, "fewer have no standard error")
-    _check_count("max_exact", max_exact, 0, "it is a number of players")
+    if max_exact is not None:
+        _check_count("max_exact", max_exact, 0, "it is a number of players")
     players.check_alone(risk.setting.column)
     if risk.setting.groups.by_row:
         # A quantity that is missing has no side, and so no value to be compared with.
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     game = Game(risk, players, plan.row, plan.reference)
+    rows = _Rows(plan, players, n_rows)
+    left = np.arange(len(plan))
+    route = "model calls: the method is 'permutation'"
+    if method != "permutation":
+        walked, route = _walk_trees(game, method, max_exact, n_jobs, rows)
+        left = np.flatnonzero(~walked)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    pairs = _Pairs(len(plan), len(players.names))
     # One player, or none, leaves nothing to estimate.
-    most = {"exact": np.inf, "auto": max(max_exact, 1), "permutation": 1}[method]
-    for q in np.unique(game.q).tolist():
-        same = np.flatnonzero(game.q == q)
+    auto = _AUTO_BY_CALLS if max_exact is None else max_exact
+    most = {"exact": np.inf, "auto": max(auto, 1), "permutation": 1}[method]
+    for q in np.unique(game.q[left]).tolist():
+        same = left[game.q[left] == q]
         if q <= most:
-            _attribute_exactly(game, same, q, pairs)
+            _attribute_exactly(game, same, q, rows)
         else:
             # Seeded by q, so that a row's estimate does not depend on which other rows there are.
             rng = np.random.default_rng((seed, q))
-            _attribute_by_permutations(game, same, q, n_permutations, rng, pairs)
-    return pairs.averaged(plan, players, n_rows, risk.setting.table.store.library)
+            _attribute_by_permutations(game, same, q, n_permutations, rng, rows)
+    return rows.attributions(route, risk.setting.table.store.library)
+
+
+def _walk_trees(
+    game: Game, method: Method, max_exact: int | None, n_jobs: int | None, rows: "_Rows"
+) -> tuple[Bools, str]:
+    """Solve the pairs that the model's trees can solve; return which, and by which route."""
+    walked = np.zeros(len(game.q), dtype=np.bool_)
+    if (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
+        return walked, "model calls: the table is small"
+    from fairshap.attribution._native import TreeGame
+
+    try:
+        trees = TreeGame(game.risk, game.players, game.rows, game.references, n_jobs)
+    except NotNativeError as reason:
+        return walked, f"model calls: {reason}"
+    auto = _AUTO_BY_TREES if max_exact is None else max_exact
+    most = _MOST_EXACT if method == "exact" else min(max(auto, 1), _MOST_EXACT)
+    pairs = np.flatnonzero(trees.q <= most)
+    for part in np.split(pairs, range(_PAIRS_AT_ONCE, len(pairs), _PAIRS_AT_ONCE)):
+        phi, full, empty = trees.solve(part)
+        rows.add(part, np.arange(len(game.players.names)), phi, full, empty)
+    walked[pairs] = True
+    return walked, "trees"
+
+
+# Pairs whose values are held apart from the result.
+_PAIRS_AT_ONCE = 1 << 15
 
 
 def _check_count(name: str, value: Any, least: int, why: str) -> None:
@@ -159,44 +207,59 @@ def _check_count(name: str, value: Any, least: int, why: str) -> None:
         raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.")
 
 
-class _Pairs:
-    """What is known of each pair."""
+class _Rows:
+    """What is known of each row: the weighted means over its references."""
 
-    def __init__(self, n_pairs: int, n_players: int) -> None:
-        self.phi = np.zeros((n_pairs, n_players))
-        self.error = np.zeros((n_pairs, n_players))
-        self.full = np.zeros(n_pairs)
-        self.empty = np.zeros(n_pairs)
-        self.estimated = np.zeros(n_pairs, dtype=np.bool_)
+    def __init__(self, plan: MatchPlan, players: Players, n_rows: int) -> None:
+        self.plan = plan
+        self.players = players
+        self.values = np.zeros((n_rows, len(players.names)))
+        self.errors: Floats | None = None
+        self.full, self.empty = np.zeros(n_rows), np.zeros(n_rows)
+        self.status = np.full(n_rows, "unmatched", dtype="<U9")
+        self.status[plan.row] = "exact"
 
-    def averaged(self, plan: MatchPlan, players: Players, n_rows: int, library: Any) -> Attributions:
-        """Return the weighted mean over the references of each row."""
-
-        def mean(of_pairs: Floats) -> Floats:
-            out = np.zeros((n_rows, *of_pairs.shape[1:]))
-            weight = plan.weight.reshape(-1, *[1] * (of_pairs.ndim - 1))
-            np.add.at(out, plan.row, weight * of_pairs)
-            matched = np.zeros(n_rows, dtype=np.bool_)
-            matched[plan.row] = True
-            out[~matched] = np.nan
-            return out
-
-        status = np.full(n_rows, "unmatched", dtype="<U9")
-        status[plan.row] = "exact"
-        status[plan.row[self.estimated]] = "estimated"
-        return Attributions(
-            values=mean(self.phi),
+    def add(
+        self,
+        pairs: Ints,
+        active: Ints,
+        phi: Floats,
+        full: Floats,
+        empty: Floats,
+        error: Floats | None = None,
+    ) -> None:
+        """Add the values of pairs, each with its weight, to their rows."""
+        row, weight = self.plan.row[pairs], self.plan.weight[pairs]
+        at = (row[:, None], active)
+        np.add.at(self.values, at, weight[:, None] * phi)
+        np.add.at(self.full, row, weight * full)
+        np.add.at(self.empty, row, weight * empty)
+        if error is not None:
+            if self.errors is None:
+                self.errors = np.zeros_like(self.values)
             # References of one row share their permutations, so that their errors add up.
-            standard_errors=mean(self.error),
-            status=status,
-            switched=players,
-            risk=mean(self.full),
-            reference_risk=mean(self.empty),
+            np.add.at(self.errors, at, weight[:, None] * error)
+            self.status[row] = "estimated"
+
+    def attributions(self, route: str, library: Library) -> Attributions:
+        """Return the result; rows without a reference have no values."""
+        unmatched = self.status == "unmatched"
+        for array in (self.values, self.errors, self.full, self.empty):
+            if array is not None:
+                array[unmatched] = np.nan
+        return Attributions(
+            values=self.values,
+            errors=self.errors,
+            status=self.status,
+            switched=self.players,
+            risk=self.full,
+            reference_risk=self.empty,
+            route=route,
             library=library,
         )
 
 
-def _attribute_exactly(game: Game, same: Ints, q: int, out: _Pairs) -> None:
+def _attribute_exactly(game: Game, same: Ints, q: int, rows: _Rows) -> None:
     if q > _MOST_EXACT:
         raise InputError(
             f"{len(same)} rows differ from their reference in {q} players: 2^{q} coalitions are too "
@@ -206,19 +269,15 @@ def _attribute_exactly(game: Game, same: Ints, q: int, out: _Pairs) -> None:
     coalitions = AllCoalitions(q)
     for batch in game.batches(same, len(coalitions)):
         values = game.values(batch, q, coalitions)
-        out.phi[batch[:, None], game.active(batch, q)] = shapley_values(values)
-        out.empty[batch], out.full[batch] = values[:, 0], values[:, -1]
+        active = game.active(batch, q)
+        rows.add(batch, active, shapley_values(values), values[:, -1], values[:, 0])
 
 
 def _attribute_by_permutations(
-    game: Game, same: Ints, q: int, n_permutations: int, rng: np.random.Generator, out: _Pairs
+    game: Game, same: Ints, q: int, n_permutations: int, rng: np.random.Generator, rows: _Rows
 ) -> None:
     orders, coalitions, steps = antithetic_walks(q, n_permutations, rng)
     for batch in game.batches(same, len(coalitions)):
         values = game.values(batch, q, coalitions)
-        active = game.active(batch, q)
         phi, error = walk_values(values, orders, steps)
-        out.phi[batch[:, None], active] = phi
-        out.error[batch[:, None], active] = error
-        out.empty[batch], out.full[batch] = values[:, 0], values[:, -1]
-        out.estimated[batch] = True
+        rows.add(batch, game.active(batch, q), phi, values[:, -1], values[:, 0], error)

@@ -21,8 +21,8 @@ class Attributions:
     ----------
     values : ndarray, shape (rows, players)
         The Shapley values phi; NaN for rows without a reference.
-    standard_errors : ndarray, shape (rows, players)
-        0 where the value is exact, NaN for rows without a reference.
+    errors : ndarray, shape (rows, players), or None
+        The standard errors, if any value is estimated.
     status : ndarray of str, shape (rows,)
         "exact", "estimated" or, for rows without a reference, "unmatched".
     switched : Players
@@ -31,16 +31,19 @@ class Attributions:
         The discriminative risk of each row; NaN for rows without a reference.
     reference_risk : ndarray, shape (rows,)
         The same for its reference, seen from the row's own group.
+    route : str
+        "trees" if the model's trees were walked, or "model calls" with the reason.
     library : str
         The library of the frame that :meth:`frame` returns.
     """
 
     values: Floats
-    standard_errors: Floats
+    errors: Floats | None
     status: NDArray[np.str_]
     switched: Players
     risk: Floats
     reference_risk: Floats
+    route: str = "model calls"
     library: Library = "pandas"
 
     @property
@@ -48,13 +51,19 @@ class Attributions:
         """The players' names, in the order of the columns of ``values``."""
         return self.switched.names
 
+    @property
+    def standard_errors(self) -> Floats:
+        """The standard error of each value: 0 where it is exact, NaN for rows without a reference."""
+        return np.where(np.isnan(self.values), np.nan, 0.0) if self.errors is None else self.errors
+
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
         names, counts = np.unique(self.status, return_counts=True)
         kinds = ", ".join(f"{n} {name}" for name, n in zip(names, counts.tolist(), strict=True))
-        return f"Attributions({len(self)} rows x {len(self.players)} players: {kinds})"
+        way = self.route.partition(":")[0]
+        return f"Attributions({len(self)} rows x {len(self.players)} players: {kinds}, by {way})"
 
     def frame(self) -> Native:
         """Return one line for each row: its status, its risks, and a column for each player."""

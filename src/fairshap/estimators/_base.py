@@ -25,7 +25,7 @@ class Repairer(BaseEstimator):
         positive: Any = None,
         players: PlayersLike = None,
         method: Method = "auto",
-        max_exact: int = 12,
+        max_exact: int | None = None,
         n_permutations: int = 128,
         random_state: Any = None,
         n_jobs: int | None = None,

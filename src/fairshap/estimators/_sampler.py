@@ -55,8 +55,9 @@ class FairSHAP(SamplerMixin, Repairer):
         column is a player of its own.
     method : {"auto", "exact", "permutation"}, default="auto"
         How attributions are computed; see :func:`fairshap.attribute`.
-    max_exact : int, default=12
-        With "auto", rows that differ from their reference in more players than this are estimated.
+    max_exact : int, default=None
+        With "auto", rows that differ from their reference in more players than this are estimated; by
+        default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
         How many random orders an estimate is drawn from, each walked in both directions.
     random_state : int, RandomState instance or None, default=None
@@ -147,6 +148,7 @@ class FairSHAP(SamplerMixin, Repairer):
             max_exact=self.max_exact,
             n_permutations=self.n_permutations,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
         self.edits_ = edits_at_least(
             self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold

@@ -1,11 +1,17 @@
-"""Models: a fitted classifier as one number a row, and how an estimator becomes one."""
+"""Models: a fitted classifier as one number a row, and how an estimator becomes one.
+
+``fairshap.models._native``, a tree ensemble as arrays, is imported where it is needed: with it come
+numba and treelite, which a small table never waits for.
+"""
 
 from fairshap.models._encoding import ColumnEncoder
+from fairshap.models._errors import NotNativeError
 from fairshap.models._fitting import check_takes_weights, default_estimator, fit_model, is_frozen
 from fairshap.models._scorer import Scorer
 
 __all__ = [
     "ColumnEncoder",
+    "NotNativeError",
     "Scorer",
     "check_takes_weights",
     "default_estimator",
