@@ -1,0 +1,256 @@
+"""The trees' own route against the general one, which calls the model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMClassifier
+from numpy.testing import assert_allclose
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import XGBClassifier
+
+import fairshap
+from fairshap import FairSHAP, MatchPlan, attribute, datasets
+from fairshap.attribution import _attribute
+from tests.conftest import to_library
+
+N = 500
+
+
+@pytest.fixture(autouse=True)
+def no_table_is_small(monkeypatch):
+    monkeypatch.setattr(_attribute, "_SMALL", 0)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """Numbers of few and of many values, some missing, with an attribute that matters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * N, 7))
+    X[:, 0] = np.arange(2 * N) % 2
+    X[:, 1:3] = X[:, 1:3].round()
+    y = (X[:, 1] + X[:, 3] * (1 + X[:, 0]) + X[:, 4] + rng.normal(size=2 * N) > 0).astype(int)
+    X[:, 2:][rng.random((2 * N, 5)) < 0.1] = np.nan
+    return X, y
+
+
+def some_pairs(n):
+    rows = np.arange(N)
+    return MatchPlan(n, rows, (rows + N + 1) % n, np.ones(N), np.zeros(N))
+
+
+def both_routes(model, X, plan, monkeypatch, **options):
+    """Return the attributions by trees and by calls of the model."""
+    trees = attribute(model, X, plan, **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(_attribute, "_SMALL", np.inf)
+        calls = attribute(model, X, plan, **options)
+    assert calls.route == "model calls: the table is small"
+    return trees, calls
+
+
+def assert_same_values(trees, calls):
+    assert trees.route == "trees"
+    assert set(trees.status) <= {"exact", "unmatched"}
+    for name in ("values", "risk", "reference_risk"):
+        assert_allclose(getattr(trees, name), getattr(calls, name), atol=1e-6)
+    assert np.nanmax(np.abs(trees.values)) > 0.01
+    assert_allclose(trees.values.sum(axis=1), trees.risk - trees.reference_risk, atol=1e-12)
+
+
+FAMILIES = [
+    XGBClassifier(n_estimators=40),
+    XGBClassifier(n_estimators=40, tree_method="exact", base_score=0.3),
+    XGBClassifier(n_estimators=20, max_depth=0, max_leaves=31, grow_policy="lossguide"),
+    LGBMClassifier(n_estimators=40, verbose=-1),
+    RandomForestClassifier(30, random_state=0),
+    ExtraTreesClassifier(30, random_state=0),
+    HistGradientBoostingClassifier(max_iter=40),
+    DecisionTreeClassifier(random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", FAMILIES, ids=lambda model: type(model).__name__)
+def test_every_family_is_walked_as_it_is_called(model, numbers, monkeypatch):
+    X, y = numbers
+    model.fit(X, y)
+    options = {"sensitive": 0, "privileged": 1}
+    assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
+
+
+def test_gradient_boosting_is_walked(numbers, monkeypatch):
+    X, y = np.nan_to_num(numbers[0]), numbers[1]
+    model = GradientBoostingClassifier(n_estimators=40).fit(X, y)
+    options = {"sensitive": 0, "privileged": 1}
+    assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
+
+
+def test_early_stopping_is_respected(numbers, monkeypatch):
+    X, y = numbers
+    model = XGBClassifier(n_estimators=200, early_stopping_rounds=3)
+    model.fit(X[:N], y[:N], eval_set=[(X[N:], y[N:])], verbose=0)
+    assert model.best_iteration < 190
+    options = {"sensitive": 0, "privileged": 1}
+    assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A frame of every kind of column, with missing values."""
+    rng = np.random.default_rng(1)
+    n = 2 * N
+    X = pd.DataFrame(
+        {
+            "sex": np.where(np.arange(n) % 2, "m", "f"),
+            "age": rng.integers(18, 80, n).astype(float),
+            "town": rng.choice(["x", "y", "z", "w"], n),
+            "member": rng.random(n) < 0.5,
+            "income": rng.normal(size=n) * 1000,
+            "job": pd.Categorical(rng.choice(["a", "b", "c"], n)),
+        }
+    )
+    odds = (X["age"] > 50) + (X["town"] == "x") * (1 + (X["sex"] == "m")) + X["member"] + X["income"] / 1000
+    y = (odds + rng.normal(size=n) > 1.7).astype(int).to_numpy()
+    X.loc[rng.random(n) < 0.1, "income"] = np.nan
+    X.loc[rng.random(n) < 0.1, "town"] = None
+    return X, y
+
+
+words = make_column_selector(dtype_include=["object", "string", "category", "bool"])
+PREPROCESSING = {
+    "ours": fairshap.ColumnEncoder(),
+    "sparse one-hot": make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), words), remainder=SimpleImputer()
+    ),
+    "ordinal": make_column_transformer(
+        (OrdinalEncoder(encoded_missing_value=-1), words),
+        remainder=make_pipeline(SimpleImputer(), StandardScaler()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PREPROCESSING)
+@pytest.mark.parametrize("last", [XGBClassifier(n_estimators=40), RandomForestClassifier(20, random_state=0)])
+def test_preprocessing_by_column_is_looked_through(name, last, mixed, monkeypatch):
+    X, y = mixed
+    model = make_pipeline(PREPROCESSING[name], last).fit(X, y)
+    options = {"sensitive": "sex", "privileged": "m"}
+    assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
+    together = {**options, "players": {"where": ["town", "income"]}}
+    assert_same_values(*both_routes(FrozenEstimator(model), X, some_pairs(2 * N), monkeypatch, **together))
+
+
+def test_several_values_and_quantities_are_switched_alike(mixed, monkeypatch):
+    X, y = mixed
+    model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=40)).fit(X, y)
+    for options in (
+        {"sensitive": "job", "privileged": "a"},
+        {"sensitive": "age", "privileged": pd.Interval(50, 100)},
+        {"sensitive": "member", "privileged": True},
+    ):
+        trees, calls = both_routes(model, X, some_pairs(2 * N), monkeypatch, **options)
+        assert trees.route == "trees"
+        assert_allclose(trees.values, calls.values, atol=1e-6)
+        assert_allclose(trees.risk, calls.risk, atol=1e-6)
+
+
+def test_references_and_attributes_beside_the_table(mixed, monkeypatch):
+    X, y = mixed
+    beside = X.drop(columns="sex")
+    model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=40))
+    model.fit(beside.assign(sex=X["sex"]), y)
+    options = {"privileged": "m", "sensitive_features": X["sex"]}
+    assert_same_values(*both_routes(model, beside, beside.iloc[::-1], monkeypatch, **options))
+
+
+def test_every_library_takes_the_same_route(mixed, library):
+    X = mixed[0].drop(columns="job")
+    model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=20)).fit(X, mixed[1])
+    options = {"sensitive": "sex", "privileged": "m"}
+    elsewhere = attribute(model, to_library(X, library), some_pairs(2 * N), **options)
+    assert elsewhere.route == "trees"
+    assert elsewhere.values.tobytes() == attribute(model, X, some_pairs(2 * N), **options).values.tobytes()
+
+
+def test_any_number_of_threads_gives_the_same_bytes(mixed):
+    X, y = mixed
+    model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=20)).fit(X, y)
+    options = {"sensitive": "sex", "privileged": "m"}
+    runs = [attribute(model, X, some_pairs(2 * N), **options, n_jobs=n) for n in (1, 2, 3)]
+    assert runs[0].route == "trees"
+    for run in runs[1:]:
+        assert run.values.tobytes() == runs[0].values.tobytes()
+        assert run.risk.tobytes() == runs[0].risk.tobytes()
+
+
+def running_sums(X):
+    return np.cumsum(X, axis=1)
+
+
+def shifted_by_the_second(X):
+    return np.where(X[:, 1:2] > 0.3, X, X + 1)
+
+
+CALLED = {
+    "LogisticRegression is no tree ensemble": LogisticRegression(),
+    "AdaBoostClassifier is no tree ensemble": AdaBoostClassifier(n_estimators=5),
+    "trees of GradientBoostingClassifier": GradientBoostingClassifier(loss="exponential"),
+    "trees of LGBMClassifier": LGBMClassifier(zero_as_missing=True, verbose=-1),
+    "XGBClassifier cannot be read as trees": XGBClassifier(booster="gblinear"),
+    "made of the columns 0 and 1 together": make_pipeline(
+        FunctionTransformer(running_sums), XGBClassifier(n_estimators=5)
+    ),
+    "made of the columns 0 and 1 together, or others": make_pipeline(
+        FunctionTransformer(shifted_by_the_second), XGBClassifier(n_estimators=5)
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", CALLED)
+def test_what_cannot_be_walked_is_called_and_it_is_said_why(reason, numbers):
+    X, y = np.nan_to_num(numbers[0]), numbers[1]
+    model = CALLED[reason].fit(X, y)
+    rows = np.arange(0, N)
+    X[:, 5:] = 0.0
+    plan = MatchPlan(2 * N, rows, (rows + N + 1) % (2 * N), np.ones(N), np.zeros(N))
+    result = attribute(model, X, plan, sensitive=0, privileged=1, max_exact=4)
+    assert result.route.startswith("model calls: ")
+    assert reason.partition(",")[0] in result.route
+
+
+def test_native_categories_are_called_for_now(mixed):
+    X, y = mixed
+    X = X.astype({"sex": "category", "town": "category"})
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
+    result = attribute(model, X, some_pairs(2 * N), sensitive="sex", privileged="m")
+    assert result.route == "model calls: the model reads the categories of the frame by itself"
+
+
+def test_too_many_active_players_are_estimated(numbers):
+    X, y = numbers
+    model = XGBClassifier(n_estimators=20).fit(X, y)
+    result = attribute(
+        model, X, some_pairs(2 * N), sensitive=0, privileged=1, max_exact=4, n_permutations=4, random_state=0
+    )
+    assert {"exact", "estimated"} < set(result.status)
+    assert (result.standard_errors[result.status == "exact"] == 0).all()
+
+
+def test_the_sampler_goes_by_trees_and_says_so():
+    d = datasets.load("compas")
+    fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged)
+    fs.fit(d.X, d.y)
+    assert fs.attributions_.route == "trees"
+    assert repr(fs.attributions_) == "Attributions(7214 rows x 9 players: 7214 exact, by trees)"
