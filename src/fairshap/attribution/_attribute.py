@@ -29,7 +29,7 @@ METHODS = ("auto", "exact", "permutation")
 _MOST_EXACT = 20
 
 # How many active players a row may have, with "auto", to be solved exactly.
-_AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
+_AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 18
 
 # Coalitions up to which calling the model is done before compiled code is even loaded.
 _SMALL = 20_000
@@ -79,7 +79,7 @@ def attribute(
         "exact" asks the model about all coalitions of the players that differ; "permutation" averages
         over random orders; "auto" is exact for rows with at most ``max_exact`` such players.
     max_exact : int, optional
-        See ``method``; by default 20 where the model's trees can be walked, and 12 where it is called.
+        See ``method``; by default 18 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
         How many random orders are drawn, each of them walked in both directions.
     random_state : int, RandomState instance or None
