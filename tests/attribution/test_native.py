@@ -97,6 +97,25 @@ def test_gradient_boosting_is_walked(numbers, monkeypatch):
     assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        HistGradientBoostingClassifier(max_iter=40, categorical_features=[2, 3]),
+        LGBMClassifier(n_estimators=40, verbose=-1, min_data_per_group=5),
+    ],
+    ids=["scikit-learn", "lightgbm"],
+)
+def test_splits_on_numbered_categories_are_walked(model, numbers, monkeypatch):
+    rng = np.random.default_rng(2)
+    X, y = numbers[0].copy(), numbers[1]
+    X[:, 2:4] = rng.integers(0, 12, size=(2 * N, 2))
+    y = np.where(np.isin(X[:, 2], [1, 4, 7]) & (X[:, 0] == 1), 1, y)
+    X[:, 3][rng.random(2 * N) < 0.1] = np.nan
+    model.fit(X, y, **({"categorical_feature": [2, 3]} if isinstance(model, LGBMClassifier) else {}))
+    options = {"sensitive": 0, "privileged": 1}
+    assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
+
+
 def test_early_stopping_is_respected(numbers, monkeypatch):
     X, y = numbers
     model = XGBClassifier(n_estimators=200, early_stopping_rounds=3)

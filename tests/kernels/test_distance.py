@@ -70,7 +70,7 @@ def test_nearest_is_the_first_of_the_smallest_both_ways(drawn, cells):
 
 def assert_same_search(a, weights, codes_a, b, codes_b, threads):
     options = (a, weights, codes_a, b, codes_b, holes_of(a, b))
-    for plain, compiled in zip(_search_blocks(*options, 1), _search_compiled(*options, threads), strict=True):
+    for plain, compiled in zip(_search_blocks(*options), _search_compiled(*options, threads), strict=True):
         assert plain.tobytes() == compiled.tobytes()
 
 
@@ -95,12 +95,11 @@ def test_the_compiled_search_goes_over_many_blocks(threads, categories):
     assert_same_search(numbers[1], weights, codes[1], numbers[0], codes[0], threads)
 
 
-def test_large_searches_are_compiled(monkeypatch):
-    monkeypatch.setattr(distance, "_SMALL", 0)
+def test_compiled_searches_find_what_scikit_learn_finds():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(20, 2)), rng.normal(size=(30, 2))
     none = np.empty((20, 0), dtype=np.int32), np.empty((30, 0), dtype=np.int32)
-    nearest, squared, _, _ = nearest_both_ways(a, np.ones(2), none[0], b, none[1], 2)
+    nearest, squared, _, _ = nearest_both_ways(a, np.ones(2), none[0], b, none[1], compiled=True, n_threads=2)
     distances, neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(b).kneighbors(a)
     assert_array_equal(nearest, neighbours[:, 0])
     assert_allclose(np.sqrt(squared), distances[:, 0], atol=1e-7)

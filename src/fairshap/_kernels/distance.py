@@ -13,8 +13,13 @@ MISMATCH = 2.0
 # The distances held at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
 
-# Comparisons of cells up to which numpy is done before compiled code is even loaded: some tenths of a second.
-_SMALL = 200_000_000
+# Comparisons of cells up to which numpy is done before compiled code is even loaded.
+_SMALL = 50_000_000
+
+
+def is_large(sizes: list[tuple[int, int]], n_columns: int) -> bool:
+    """Say whether searches among so many rows on either side are worth compiled code."""
+    return sum(n * m for n, m in sizes) * n_columns > _SMALL
 
 
 def squared_distances(
@@ -53,9 +58,13 @@ def nearest_both_ways(
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
+    *,
+    compiled: bool = False,
     n_threads: int = 1,
 ) -> tuple[Ints, Floats, Ints, Floats]:
     """Return each row's nearest row on the other side, in both directions, in one pass.
+
+    The result is the same, to the last bit, whether or not the code is ``compiled``.
 
     Returns
     -------
@@ -65,9 +74,9 @@ def nearest_both_ways(
         The same, the other way round.
     """
     holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
-    comparisons = len(numbers) * len(other_numbers) * (numbers.shape[1] + codes.shape[1])
-    search = _search_blocks if comparisons <= _SMALL else _search_compiled
-    return search(numbers, weights, codes, other_numbers, other_codes, holes, n_threads)
+    if compiled:
+        return _search_compiled(numbers, weights, codes, other_numbers, other_codes, holes, n_threads)
+    return _search_blocks(numbers, weights, codes, other_numbers, other_codes, holes)
 
 
 def _search_blocks(
@@ -77,7 +86,6 @@ def _search_blocks(
     other_numbers: Floats,
     other_codes: Codes,
     holes: Bools,
-    n_threads: int,  # noqa: ARG001
 ) -> tuple[Ints, Floats, Ints, Floats]:
     """Search with numpy, a block of distances at a time."""
     n, m = len(numbers), len(other_numbers)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.distance import nearest_both_ways
+from fairshap._kernels.distance import is_large, nearest_both_ways
 from fairshap._kernels.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import warn
@@ -72,12 +72,18 @@ def match_rows(setting: Setting, labels: Labels, n_jobs: int | None = None) -> M
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     reference = np.full(table.n_rows, -1, dtype=np.int64)
     squared = np.zeros(table.n_rows)
-    for label in (0, 1):
-        a = np.flatnonzero((side == 0) & (labels.codes == label))
-        b = np.flatnonzero((side == 1) & (labels.codes == label))
+    strata = [[np.flatnonzero((side == s) & (labels.codes == label)) for s in (0, 1)] for label in (0, 1)]
+    compiled = is_large([(len(a), len(b)) for a, b in strata], numbers.shape[1] + codes.shape[1])
+    for a, b in strata:
         if len(a) and len(b):
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
-                numbers[a], weights, codes[a], numbers[b], codes[b], n_threads
+                numbers[a],
+                weights,
+                codes[a],
+                numbers[b],
+                codes[b],
+                compiled=compiled,
+                n_threads=n_threads,
             )
             reference[a], squared[a] = b[to_b], squared_a
             reference[b], squared[b] = a[to_a], squared_b

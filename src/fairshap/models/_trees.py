@@ -114,7 +114,9 @@ def import_trees(model: Any) -> Ensemble:
             return _from_decision_tree(model)
         if isinstance(model, _SKLEARN):
             dtype = np.float64 if isinstance(model, HistGradientBoostingClassifier) else np.float32
-            return _from_treelite(treelite.sklearn.import_model(model), dtype)
+            # treelite casts the thresholds of category splits, which are NaN, to integers.
+            with np.errstate(invalid="ignore"):
+                return _from_treelite(treelite.sklearn.import_model(model), dtype)
     except NotNativeError:
         raise
     except Exception as error:
