@@ -330,7 +330,7 @@ def test_bad_options_are_refused(options, message):
 
 def test_too_many_players_for_the_exact_method_are_refused():
     X = np.vstack([np.zeros(30), np.ones(30)])
-    with pytest.raises(InputError, match=r"29 players: 2\^29 coalitions are too many"):
+    with pytest.raises(InputError, match=r"in 29 players: 2\^29 coalitions are too many"):
         attribute(NumpyLogistic(np.ones(30)), X, X[::-1], **COLUMN, method="exact")
 
 

@@ -260,11 +260,21 @@ def test_native_categories_are_called_for_now(mixed):
 def test_too_many_active_players_are_estimated(numbers):
     X, y = numbers
     model = XGBClassifier(n_estimators=20).fit(X, y)
-    result = attribute(
-        model, X, some_pairs(2 * N), sensitive=0, privileged=1, max_exact=4, n_permutations=4, random_state=0
-    )
+    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "n_permutations": 60}
+    exact = attribute(model, X, some_pairs(2 * N), **options)
+    result = attribute(model, X, some_pairs(2 * N), **options, max_exact=4)
+    assert result.route == "trees"
     assert {"exact", "estimated"} < set(result.status)
+    estimated = result.status == "estimated"
     assert (result.standard_errors[result.status == "exact"] == 0).all()
+    gap = np.abs(result.values - exact.values)[estimated]
+    assert 0 < gap.max() < 0.1
+    assert (gap <= 6 * result.standard_errors[estimated] + 1e-12).mean() > 0.999
+    again = attribute(model, X, some_pairs(2 * N), **options, max_exact=4, n_jobs=1)
+    assert again.values.tobytes() == result.values.tobytes()
+    everything = attribute(model, X, some_pairs(2 * N), **options, method="permutation")
+    assert everything.route == "trees"
+    assert_allclose(everything.values.sum(axis=1), everything.risk - everything.reference_risk, atol=1e-12)
 
 
 def test_the_sampler_goes_by_trees_and_says_so():

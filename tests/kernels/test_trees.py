@@ -15,6 +15,7 @@ from fairshap._kernels.trees import (
     _subset_sums,
     active_counts,
     attribute_trees,
+    coalition_risks,
     exponentials,
     margins,
 )
@@ -130,6 +131,29 @@ def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n
         assert_allclose(phi[i], expected[0], atol=1e-12)
         assert_allclose([full[i], empty[i]], expected[1:], atol=1e-12)
         assert counts[i] == len(set(player[(x != r) & ~sensitive]))
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10_000), st.booleans())
+def test_single_coalitions_have_the_risks_that_the_walker_sums_up(seed, logistic):
+    rng = np.random.default_rng(seed)
+    trees = random_trees(rng, 4, 5, with_categories=True)
+    x = rng.integers(0, 2, N_FEATURES)
+    ranks = np.stack([x, x + 2]).astype(np.int32)
+    switched = rng.integers(0, N_CUTS + 1, size=(1, 2, N_FEATURES)).astype(np.int32)
+    sensitive = np.array([True, False, False, False, False])
+    player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
+    pair, contrasts = (np.array([0]), np.array([1])), np.array([[0, 1]])
+    phi, full, empty, counts = solve(trees, ranks, *pair, switched, contrasts, player, sensitive, logistic)
+    assert counts.tolist() == [3]
+    risks, active = np.empty((1, 8)), np.empty((1, 3), dtype=np.int32)
+    uses = np.ones(len(trees.roots), dtype=np.bool_)
+    coalition_risks(
+        trees, uses, ranks, *pair, switched, contrasts, player, sensitive, 3, 0.25, 0.5, logistic,
+        np.arange(8), active, risks,
+    )  # fmt: skip
+    assert_allclose(risks[0, [7, 0]], [full[0], empty[0]], atol=1e-12)
+    assert_allclose(shapley_values(risks)[0], phi[0, active[0]], atol=1e-12)
 
 
 @pytest.mark.parametrize("q", [0, 1, 2, 3, 4, 9, 12])

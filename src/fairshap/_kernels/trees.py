@@ -434,3 +434,82 @@ def attribute_trees(
             slot_of[players[s]] = -1
         if used_direct:
             direct[:, :size] = 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def coalition_risks(
+    trees: Trees,
+    switching: Bools,
+    ranks: Codes,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    contrasts: Ints,
+    player: Codes,
+    is_sensitive: Bools,
+    n_players: int,
+    base: float,
+    scale: float,
+    is_logistic: bool,
+    coalitions: Ints,
+    active: Codes,
+    risks: Floats,
+) -> None:
+    """Write the risk of given coalitions, one row through the trees for each.
+
+    The parameters are those of :func:`attribute_trees`, and:
+
+    coalitions : ndarray of int, shape (coalitions,)
+        Bit k is whether a pair's active player k keeps the row's value.
+    active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
+        Written: who player k is, and the risks. All pairs have q active players.
+    """
+    n_alternatives = switched.shape[1]
+    slot = np.empty(len(player), dtype=np.int32)
+    slot_of = np.full(n_players, -1, dtype=np.int32)
+    outputs = np.empty(n_alternatives)
+    for i in range(len(rows)):
+        x, r = ranks[rows[i]], ranks[references[i]]
+        alternatives = switched[i if len(switched) > 1 else 0]
+        q = 0
+        for f in range(len(player)):
+            p = player[f]
+            if is_sensitive[f]:
+                slot[f] = SENSITIVE
+            elif p < 0 or x[f] == r[f]:
+                slot[f] = SAME
+            else:
+                if slot_of[p] < 0:
+                    slot_of[p] = q
+                    active[i, q] = p
+                    q += 1
+                slot[f] = slot_of[p]
+        for k in range(q):
+            slot_of[active[i, k]] = -1
+        for c in range(len(coalitions)):
+            outputs[:] = 0.0
+            shared = 0.0
+            for t in range(len(trees.roots)):
+                for a in range(n_alternatives if switching[t] else 1):
+                    node = trees.roots[t]
+                    while trees.left[node] >= 0:
+                        f = trees.feature[node]
+                        s = slot[f]
+                        if s == SENSITIVE:
+                            rank = alternatives[a, f]
+                        elif s == SAME or coalitions[c] >> s & 1:
+                            rank = x[f]
+                        else:
+                            rank = r[f]
+                        node = trees.left[node] if _goes_left(trees, node, rank) else trees.right[node]
+                    if switching[t]:
+                        outputs[a] += trees.value[node]
+                    else:
+                        shared += trees.value[node]
+            for a in range(n_alternatives):
+                m = base + scale * (outputs[a] + shared)
+                outputs[a] = 1.0 / (1.0 + np.exp(-m)) if is_logistic else m
+            risk = 0.0
+            for k in range(len(contrasts)):
+                risk = max(risk, abs(outputs[contrasts[k, 0]] - outputs[contrasts[k, 1]]))
+            risks[i, c] = risk

@@ -1,6 +1,6 @@
 """Attribute the risk of each row to its players."""
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,7 @@ from fairshap._kernels.shapley import (
     walk_values,
 )
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap._typing import AnyCodes, Floats, Ints, Native
 from fairshap.attribution._game import Game
 from fairshap.attribution._result import Attributions
 from fairshap.exceptions import InputError
@@ -22,6 +22,9 @@ from fairshap.models import NotNativeError, Scorer
 from fairshap.risk import Risk
 from fairshap.table import Library, Players, PlayersLike
 
+if TYPE_CHECKING:
+    from fairshap.attribution._native import TreeGame
+
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
 METHODS = ("auto", "exact", "permutation")
 
@@ -29,7 +32,7 @@ METHODS = ("auto", "exact", "permutation")
 _MOST_EXACT = 20
 
 # How many active players a row may have, with "auto", to be solved exactly.
-_AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 18
+_AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
 
 # Coalitions up to which calling the model is done before compiled code is even loaded.
 _SMALL = 20_000
@@ -79,7 +82,7 @@ def attribute(
         "exact" asks the model about all coalitions of the players that differ; "permutation" averages
         over random orders; "auto" is exact for rows with at most ``max_exact`` such players.
     max_exact : int, optional
-        See ``method``; by default 18 where the model's trees can be walked, and 12 where it is called.
+        See ``method``; by default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
         How many random orders are drawn, each of them walked in both directions.
     random_state : int, RandomState instance or None
@@ -153,49 +156,41 @@ def attribute_pairs(
     if risk.setting.groups.by_row:
         # A quantity that is missing has no side, and so no value to be compared with.
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
-    game = Game(risk, players, plan.row, plan.reference)
+    by_calls = Game(risk, players, plan.row, plan.reference)
     rows = _Rows(plan, players, n_rows)
-    left = np.arange(len(plan))
-    route = "model calls: the method is 'permutation'"
-    if method != "permutation":
-        walked, route = _walk_trees(game, method, max_exact, n_jobs, rows)
-        left = np.flatnonzero(~walked)
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    trees, route = _trees_of(by_calls, n_jobs)
+    game = by_calls if trees is None else trees
+    auto = (_AUTO_BY_CALLS if trees is None else _AUTO_BY_TREES) if max_exact is None else max_exact
     # One player, or none, leaves nothing to estimate.
-    auto = _AUTO_BY_CALLS if max_exact is None else max_exact
     most = {"exact": np.inf, "auto": max(auto, 1), "permutation": 1}[method]
-    for q in np.unique(game.q[left]).tolist():
-        same = left[game.q[left] == q]
-        if q <= most:
-            _attribute_exactly(game, same, q, rows)
-        else:
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    if trees is not None:
+        _check_most(trees.q[trees.q <= most])
+        pairs = np.flatnonzero(trees.q <= most)
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            part = pairs[start : start + _PAIRS_AT_ONCE]
+            rows.add(part, np.arange(len(players.names)), *trees.solve(part))
+    for q in np.unique(game.q).tolist():
+        same = np.flatnonzero(game.q == q)
+        if q > most:
             # Seeded by q, so that a row's estimate does not depend on which other rows there are.
             rng = np.random.default_rng((seed, q))
             _attribute_by_permutations(game, same, q, n_permutations, rng, rows)
+        elif isinstance(game, Game):
+            _attribute_exactly(game, same, q, rows)
     return rows.attributions(route, risk.setting.table.store.library)
 
 
-def _walk_trees(
-    game: Game, method: Method, max_exact: int | None, n_jobs: int | None, rows: "_Rows"
-) -> tuple[Bools, str]:
-    """Solve the pairs that the model's trees can solve; return which, and by which route."""
-    walked = np.zeros(len(game.q), dtype=np.bool_)
+def _trees_of(game: Game, n_jobs: int | None) -> tuple["TreeGame | None", str]:
+    """Return the same games through the model's trees, if that can be, and how they are played."""
     if (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
-        return walked, "model calls: the table is small"
+        return None, "model calls: the table is small"
     from fairshap.attribution._native import TreeGame
 
     try:
-        trees = TreeGame(game.risk, game.players, game.rows, game.references, n_jobs)
+        return TreeGame(game.risk, game.players, game.rows, game.references, n_jobs), "trees"
     except NotNativeError as reason:
-        return walked, f"model calls: {reason}"
-    auto = _AUTO_BY_TREES if max_exact is None else max_exact
-    most = _MOST_EXACT if method == "exact" else min(max(auto, 1), _MOST_EXACT)
-    pairs = np.flatnonzero(trees.q <= most)
-    for part in np.split(pairs, range(_PAIRS_AT_ONCE, len(pairs), _PAIRS_AT_ONCE)):
-        phi, full, empty = trees.solve(part)
-        rows.add(part, np.arange(len(game.players.names)), phi, full, empty)
-    walked[pairs] = True
-    return walked, "trees"
+        return None, f"model calls: {reason}"
 
 
 # Pairs whose values are held apart from the result.
@@ -259,25 +254,34 @@ class _Rows:
         )
 
 
-def _attribute_exactly(game: Game, same: Ints, q: int, rows: _Rows) -> None:
-    if q > _MOST_EXACT:
+def _check_most(q: AnyCodes) -> None:
+    """Raise an error if some pair has more active players than can be enumerated."""
+    if len(q) and q.max() > _MOST_EXACT:
         raise InputError(
-            f"{len(same)} rows differ from their reference in {q} players: 2^{q} coalitions are too "
-            f"many; {_MOST_EXACT} players are the most. Use method='auto' with a smaller max_exact, "
-            "or bring columns together with players=."
+            f"{int((q == q.max()).sum())} rows differ from their reference in {q.max()} players: "
+            f"2^{q.max()} coalitions are too many; {_MOST_EXACT} players are the most. Use method='auto' "
+            "with a smaller max_exact, or bring columns together with players=."
         )
+
+
+def _attribute_exactly(game: Game, same: Ints, q: int, rows: _Rows) -> None:
+    _check_most(game.q[same])
     coalitions = AllCoalitions(q)
     for batch in game.batches(same, len(coalitions)):
-        values = game.values(batch, q, coalitions)
-        active = game.active(batch, q)
+        values, active = game.values(batch, q, coalitions)
         rows.add(batch, active, shapley_values(values), values[:, -1], values[:, 0])
 
 
 def _attribute_by_permutations(
-    game: Game, same: Ints, q: int, n_permutations: int, rng: np.random.Generator, rows: _Rows
+    game: "Game | TreeGame",
+    same: Ints,
+    q: int,
+    n_permutations: int,
+    rng: np.random.Generator,
+    rows: _Rows,
 ) -> None:
     orders, coalitions, steps = antithetic_walks(q, n_permutations, rng)
     for batch in game.batches(same, len(coalitions)):
-        values = game.values(batch, q, coalitions)
+        values, active = game.values(batch, q, coalitions)
         phi, error = walk_values(values, orders, steps)
-        rows.add(batch, game.active(batch, q), phi, values[:, -1], values[:, 0], error)
+        rows.add(batch, active, phi, values[:, -1], values[:, 0], error)

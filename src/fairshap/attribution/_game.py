@@ -49,10 +49,10 @@ class Game:
         size = max(1, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
         return np.split(pairs, range(size, len(pairs), size))
 
-    def values(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> Floats:
-        """Return v of the coalitions for each pair, shape (pairs, coalitions).
+    def values(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> tuple[Floats, Ints]:
+        """Return v of the coalitions for pairs with q active players, and who these players are.
 
-        A coalition says which of a pair's q active players keep the row's value.
+        A coalition says which of them keep the row's value.
         """
         active = self.active(pairs, q)
         values = np.empty((len(pairs), len(coalitions)))
@@ -60,7 +60,7 @@ class Game:
         for start in range(0, len(coalitions), step):
             part = slice(start, start + step)
             values[:, part] = self._call(pairs, active, coalitions[part])
-        return values
+        return values, active
 
     def _call(self, pairs: Ints, active: Ints, coalitions: Bools) -> Floats:
         """Ask the model once about all these coalitions, each distinct row one time."""

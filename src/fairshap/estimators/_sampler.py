@@ -57,7 +57,7 @@ class FairSHAP(SamplerMixin, Repairer):
         How attributions are computed; see :func:`fairshap.attribute`.
     max_exact : int, default=None
         With "auto", rows that differ from their reference in more players than this are estimated; by
-        default 18 where the model's trees can be walked, and 12 where it is called.
+        default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
         How many random orders an estimate is drawn from, each walked in both directions.
     random_state : int, RandomState instance or None, default=None
