@@ -79,6 +79,38 @@ def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_p
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def _assign_slots(
+    x: Codes,
+    r: Codes,
+    player: Codes,
+    is_sensitive: Bools,
+    slot: Codes,
+    slot_of: Codes,
+    active: Codes,
+) -> int:
+    """Return how many players are active; write each feature's slot and each slot's player.
+
+    ``slot_of``, room to work in, holds -1 for each player, before and after.
+    """
+    q = 0
+    for f in range(len(player)):
+        p = player[f]
+        if is_sensitive[f]:
+            slot[f] = SENSITIVE
+        elif p < 0 or x[f] == r[f]:
+            slot[f] = SAME
+        else:
+            if slot_of[p] < 0:
+                slot_of[p] = q
+                active[q] = p
+                q += 1
+            slot[f] = slot_of[p]
+    for k in range(q):
+        slot_of[active[k]] = -1
+    return q
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _walk(
     trees: Trees,
     root: int,
@@ -359,8 +391,7 @@ def attribute_trees(
         Written.
     """
     n_alternatives = switched.shape[1]
-    n_features = len(player)
-    slot = np.empty(n_features, dtype=np.int32)
+    slot = np.empty(len(player), dtype=np.int32)
     slot_of = np.full(n_players, -1, dtype=np.int32)
     players = np.empty(most, dtype=np.int32)
     signed = np.empty((n_alternatives + 1, 1 << most))
@@ -376,19 +407,7 @@ def attribute_trees(
     for i in range(len(rows)):
         x, r = ranks[rows[i]], ranks[references[i]]
         alternatives = switched[i if len(switched) > 1 else 0]
-        q = 0
-        for f in range(n_features):
-            p = player[f]
-            if is_sensitive[f]:
-                slot[f] = SENSITIVE
-            elif p < 0 or x[f] == r[f]:
-                slot[f] = SAME
-            else:
-                if slot_of[p] < 0:
-                    slot_of[p] = q
-                    players[q] = p
-                    q += 1
-                slot[f] = slot_of[p]
+        q = _assign_slots(x, r, player, is_sensitive, slot, slot_of, players)
         size = 1 << q
         signed[:, :size] = 0.0
         used_direct = False
@@ -431,7 +450,6 @@ def attribute_trees(
         _shapley_by_folding(risk[:size], joint[:size], alone[:size], one[:q])
         for s in range(q):
             phi[i, players[s]] = one[s]
-            slot_of[players[s]] = -1
         if used_direct:
             direct[:, :size] = 0.0
 
@@ -471,21 +489,7 @@ def coalition_risks(
     for i in range(len(rows)):
         x, r = ranks[rows[i]], ranks[references[i]]
         alternatives = switched[i if len(switched) > 1 else 0]
-        q = 0
-        for f in range(len(player)):
-            p = player[f]
-            if is_sensitive[f]:
-                slot[f] = SENSITIVE
-            elif p < 0 or x[f] == r[f]:
-                slot[f] = SAME
-            else:
-                if slot_of[p] < 0:
-                    slot_of[p] = q
-                    active[i, q] = p
-                    q += 1
-                slot[f] = slot_of[p]
-        for k in range(q):
-            slot_of[active[i, k]] = -1
+        _assign_slots(x, r, player, is_sensitive, slot, slot_of, active[i])
         for c in range(len(coalitions)):
             outputs[:] = 0.0
             shared = 0.0
