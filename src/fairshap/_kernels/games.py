@@ -1,8 +1,8 @@
 """One number for each coalition of a game: sums over subsets, the link, and the Shapley values."""
 
 import numpy as np
-from numba import njit
 
+from fairshap._kernels.compiling import compiled, compiled_in_any_order
 from fairshap._typing import Floats, Ints
 
 # Constants of the exponential function: 1 / log 2, log 2 in two parts, and 1.5 * 2^52, after whose
@@ -16,7 +16,7 @@ EXPONENTIALS = 512
 _BLOCK_SUMS = 2048
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def subset_sums(values: Floats) -> None:
     """Replace the value of each coalition by the sum over its subsets."""
     size = len(values)
@@ -37,7 +37,7 @@ def subset_sums(values: Floats) -> None:
         step *= 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _sums_of_eights(values: Floats) -> None:
     """Do the first three players in one go: their steps are too short to be worth a loop each."""
     for k in range(0, len(values), 8):
@@ -50,7 +50,7 @@ def _sums_of_eights(values: Floats) -> None:
         values[k + 6], values[k + 7] = a6 + a2, a7 + a3
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _add_halves(values: Floats, step: int) -> None:
     """Add to every coalition with one player the one without; the player is bit ``step``."""
     for start in range(0, len(values), 2 * step):
@@ -60,7 +60,7 @@ def _add_halves(values: Floats, step: int) -> None:
             with_one[k] += without[k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def exponentials(values: Floats, base: float, scale: float, sums: Floats, powers: Floats) -> None:
     """Replace each value m by exp(-base - scale m), several at a time, with some room to work in.
 
@@ -82,7 +82,7 @@ def exponentials(values: Floats, base: float, scale: float, sums: Floats, powers
         )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _exponential_block(
     values: Floats,
     base: float,
@@ -118,7 +118,7 @@ def _exponential_block(
         values[k] *= powers[k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def raise_to_gap(risk: Floats, a: Floats, b: Floats, is_first: bool, is_logistic: bool, scale: float) -> None:
     """Raise the risk to the gap between two outputs; the first gap is where it starts.
 
@@ -137,14 +137,13 @@ def raise_to_gap(risk: Floats, a: Floats, b: Floats, is_first: bool, is_logistic
             risk[k] = gap if gap > risk[k] else risk[k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def add_values(values: Floats, more: Floats) -> None:
     for k in range(len(values)):
         values[k] += more[k]
 
 
-# The order of these sums is left to the compiler: it is the same in every run and every thread.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "nsz"})
+@compiled_in_any_order
 def shapley_by_folding(values: Floats, joint: Floats, alone: Floats, phi: Floats) -> None:
     """Write the Shapley values of one game; ``values`` is used up.
 

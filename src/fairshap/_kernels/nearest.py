@@ -1,8 +1,8 @@
 """The compiled twin of :mod:`fairshap._kernels.distance`: the same distances to the last bit, faster."""
 
 import numpy as np
-from numba import njit
 
+from fairshap._kernels.compiling import compiled
 from fairshap._typing import AnyCodes, Floats, Ints
 
 # The rows of the other side whose distances are held at a time: they stay in the fastest cache.
@@ -10,7 +10,7 @@ _WIDTH = 1024
 
 
 # No flag lets the compiler reorder or fuse a sum, so that ties are the same as in numpy.
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def nearest_rows(
     numbers: Floats,
     weights: Floats,

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from fairshap._kernels.compiling import compiled
 from fairshap._kernels.games import (
     EXPONENTIALS,
     add_values,
@@ -38,7 +38,7 @@ class Trees(NamedTuple):
     value: Floats
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _goes_left(trees: Trees, node: int, rank: int) -> bool:
     if rank < 0:
         return trees.default_left[node]  # type: ignore[no-any-return]
@@ -47,7 +47,7 @@ def _goes_left(trees: Trees, node: int, rank: int) -> bool:
     return rank <= trees.cut[node]  # type: ignore[no-any-return]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def margins(trees: Trees, ranks: Codes) -> Floats:
     """Return the sum of the leaves that each row reaches."""
     total = np.zeros(len(ranks))
@@ -61,7 +61,7 @@ def margins(trees: Trees, ranks: Codes) -> Floats:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_players: int) -> Codes:
     """Return how many players send the two rows of each pair different ways; -1 is nobody's feature."""
     counts = np.zeros(len(rows), dtype=np.int32)
@@ -76,7 +76,7 @@ def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_p
     return counts
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _assign_slots(
     x: Codes,
     r: Codes,
@@ -108,7 +108,7 @@ def _assign_slots(
     return q
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _walk(
     trees: Trees,
     root: int,
@@ -172,7 +172,7 @@ def _walk(
     return used_direct
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _count(bits: int) -> int:
     """Return how many players a coalition has."""
     n = 0
@@ -182,7 +182,7 @@ def _count(bits: int) -> int:
     return n
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def attribute_trees(
     trees: Trees,
     switching: Bools,
@@ -297,7 +297,7 @@ def attribute_trees(
             direct[:, :size] = 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def coalition_risks(
     trees: Trees,
     switching: Bools,

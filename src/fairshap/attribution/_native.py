@@ -14,7 +14,7 @@ from fairshap.models._native import rank_table
 from fairshap.risk import Risk
 from fairshap.table import Players
 
-# To mypy a compiled function takes no arguments by a star.
+# To mypy, arguments by a star may be too many.
 solve_games: Any = attribute_trees
 value_games: Any = coalition_risks
 
