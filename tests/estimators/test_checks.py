@@ -35,8 +35,8 @@ def expected_failures(classifier):
     if isinstance(classifier.estimator, HistGradientBoostingClassifier):
         return {
             "check_sample_weight_equivalence_on_dense_data": (
-                "HistGradientBoosting itself adds up weights in float32, so a row of weight 2 and a row "
-                "given twice differ in the eighth digit."
+                "HistGradientBoostingClassifier does not pass this check by itself: a row of weight 2 and "
+                "a row given twice lead to other bins."
             )
         }
     return {}
