@@ -277,6 +277,38 @@ def test_too_many_active_players_are_estimated(numbers):
     assert_allclose(everything.values.sum(axis=1), everything.risk - everything.reference_risk, atol=1e-12)
 
 
+def test_more_players_than_bits_are_estimated_alike_by_both_routes(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 161))
+    X[:, 0] = np.arange(400) % 2
+    y = (X[:, 1:].sum(axis=1) + 8 * X[:, 0] + rng.normal(size=400) > 4).astype(int)
+    model = XGBClassifier(n_estimators=500, max_depth=2).fit(X, y)
+    rows = np.array([0, 1])
+    plan = MatchPlan(400, rows, rows + 3, np.ones(2), np.zeros(2))
+    options = {"sensitive": 0, "privileged": 1, "n_permutations": 30, "random_state": 0}
+    trees, calls = both_routes(model, X, plan, monkeypatch, **options)
+    assert trees.route == "trees"
+    assert (trees.status[:2] == "estimated").all()
+    assert (trees.values[0] != 0).sum() > 63
+    assert_allclose(trees.values[:2].sum(axis=1), (trees.risk - trees.reference_risk)[:2], atol=1e-12)
+    assert_allclose(trees.risk, calls.risk, atol=1e-6)
+    error = np.hypot(trees.standard_errors, calls.standard_errors)[:2]
+    assert (np.abs(trees.values - calls.values)[:2] <= 6 * error + 1e-6).all()
+
+
+def keep_words(X):
+    return X
+
+
+def test_preprocessing_that_makes_no_numbers_is_called(mixed):
+    X, y = mixed
+    X = X.astype({"sex": "category", "town": "category"})
+    model = make_pipeline(FunctionTransformer(keep_words), LGBMClassifier(n_estimators=5, verbose=-1))
+    result = attribute(model.fit(X, y), X, some_pairs(2 * N), sensitive="sex", privileged="m")
+    assert result.route.startswith("model calls: its preprocessing gives no numbers (")
+    assert np.nanmax(result.risk) > 0
+
+
 def test_the_sampler_goes_by_trees_and_says_so():
     d = datasets.load("compas")
     fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from fairshap._kernels.shapley import shapley_values
+from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._kernels.trees import Trees, active_counts, attribute_trees, coalition_risks, margins
 
 N_FEATURES, N_CUTS = 5, 3
@@ -141,7 +141,7 @@ def test_single_coalitions_have_the_risks_that_the_walker_sums_up(seed, logistic
     uses = np.ones(len(trees.roots), dtype=np.bool_)
     coalition_risks(
         trees, uses, ranks, *pair, switched, contrasts, player, sensitive, 3, 0.25, 0.5, logistic,
-        np.arange(8), active, risks,
+        AllCoalitions(3)[:], active, risks,
     )  # fmt: skip
     assert_allclose(risks[0, [7, 0]], [full[0], empty[0]], atol=1e-12)
     assert_allclose(shapley_values(risks)[0], phi[0, active[0]], atol=1e-12)

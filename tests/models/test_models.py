@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -93,6 +94,11 @@ def test_an_estimator_that_takes_categories_is_taken_as_it_is(estimator):
     model = fit_model(estimator, X, Y)
     assert type(model) is type(estimator)
     assert not isinstance(model, Pipeline) or len(model) == 2
+
+
+def test_the_width_of_a_frozen_pipeline_is_that_of_its_classifier():
+    model = fit_model(LogisticRegression(), RAW, Y)
+    assert Scorer(FrozenEstimator(model)).width == model[0].n_features_out_ > RAW.shape[1]
 
 
 def test_numbered_categories_are_not_read_as_numbers():

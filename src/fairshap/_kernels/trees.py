@@ -312,7 +312,7 @@ def coalition_risks(
     base: float,
     scale: float,
     is_logistic: bool,
-    coalitions: Ints,
+    coalitions: Bools,
     active: Codes,
     risks: Floats,
 ) -> None:
@@ -320,8 +320,8 @@ def coalition_risks(
 
     The parameters are those of :func:`attribute_trees`, and:
 
-    coalitions : ndarray of int, shape (coalitions,)
-        Bit k is whether a pair's active player k keeps the row's value.
+    coalitions : ndarray of bool, shape (coalitions, q)
+        Whether a pair's active player k keeps the row's value.
     active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
         Written: who player k is, and the risks. All pairs have q active players.
     """
@@ -344,7 +344,7 @@ def coalition_risks(
                         s = slot[f]
                         if s == SENSITIVE:
                             rank = alternatives[a, f]
-                        elif s == SAME or coalitions[c] >> s & 1:
+                        elif s == SAME or coalitions[c, s]:
                             rank = x[f]
                         else:
                             rank = r[f]

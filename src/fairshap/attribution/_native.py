@@ -99,14 +99,13 @@ class TreeGame:
 
         A coalition says which of them keep the row's value.
         """
-        numbers = coalitions @ (1 << np.arange(q, dtype=np.int64))
         values = np.empty((len(pairs), len(coalitions)))
         active = np.empty((len(pairs), q), dtype=np.int32)
 
         def value_part(part: Ints) -> None:
             values_part = np.empty((len(part), len(coalitions)))
             active_part = np.empty((len(part), q), dtype=np.int32)
-            value_games(*self._game_of(pairs[part]), numbers, active_part, values_part)
+            value_games(*self._game_of(pairs[part]), coalitions, active_part, values_part)
             values[part], active[part] = values_part, active_part
 
         self._in_threads(value_part, [np.array([k]) for k in range(len(pairs))])

@@ -133,7 +133,7 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
     name: Any = frame.columns[0] if sensitive is None else sensitive
     if table.store.library != "pandas":
         name = str(name)
-    elif all(isinstance(known, int) for known in table.names):
+    elif not table.is_array and all(isinstance(known, int) for known in table.names):
         # scikit-learn refuses frames whose column names are numbers and text.
         name = max(cast("tuple[int, ...]", table.names)) + 1
     return Table.read(frame.set_axis([name], axis=1))

@@ -76,11 +76,23 @@ def _split(model: Any, table: Table) -> tuple[Callable[[Native], Floats], Any]:
     while isinstance(model, (FrozenEstimator, Relabelled)):
         model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
     if isinstance(model, Pipeline):
-        transformer, last = model[:-1], model.steps[-1][1]
-        return (lambda rows: _dense(transformer.transform(rows))), last
+        return _encoder(model[:-1]), model.steps[-1][1]
     if not table.is_array and any(not _is_plain(table, j) for j in range(len(table.names))):
         raise NotNativeError("the model reads the categories of the frame by itself")
     return _plain, model
+
+
+def _encoder(transformer: Any) -> Callable[[Native], Floats]:
+    """Return a function from rows to the numbers that a transformer makes of them."""
+
+    def encode(rows: Native) -> Floats:
+        try:
+            return _dense(transformer.transform(rows))
+        except Exception as error:
+            # It may make words of words, for a classifier that takes them: then that is called.
+            raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
+
+    return encode
 
 
 def _is_plain(table: Table, column: int) -> bool:

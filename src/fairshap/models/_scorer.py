@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from fairshap._messages import warn
@@ -42,8 +43,7 @@ class Scorer:
     @property
     def width(self) -> int:
         """How many features the classifier itself sees, as far as it says: more than columns if encoded."""
-        last = self.model.steps[-1][1] if isinstance(self.model, Pipeline) else self.model
-        return int(getattr(last, "n_features_in_", 0))
+        return int(getattr(_classifier(self.model), "n_features_in_", 0))
 
     def __call__(self, X: Native) -> Floats:
         """Return one number for each row of X."""
@@ -74,4 +74,11 @@ class Scorer:
 
 
 def _name(model: Any) -> str:
-    return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
+    return type(_classifier(model)).__name__
+
+
+def _classifier(model: Any) -> Any:
+    """Return the classifier itself, behind what freezes it and what comes before it."""
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model

@@ -68,7 +68,8 @@ class Ensemble:
         """
         ranks = np.empty((len(encoded), len(self.features)), dtype=np.int32)
         for k, feature in enumerate(self.features):
-            values = encoded[:, feature].astype(self.dtype)
+            with np.errstate(over="ignore"):
+                values = encoded[:, feature].astype(self.dtype)
             cuts = self.thresholds[k]
             if cuts is None:
                 # The last place of a table is for categories that no split names.
