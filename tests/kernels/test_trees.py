@@ -1,17 +1,18 @@
 """The tree walker against a plain twin: every coalition's row through every tree, one at a time."""
 
-from math import comb
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._kernels.trees import Trees, active_counts, attribute_trees, coalition_risks, margins
+from fairshap._kernels.trees import Trees, active_counts, margins
+from fairshap._kernels.walking import coalition_risks, count_players, make_walker, solve_pairs
 
 N_FEATURES, N_CUTS = 5, 3
+BASE = 0.25
 
 
 def random_trees(rng, n_trees, depth, with_categories):
@@ -58,29 +59,35 @@ def plain_margin(trees, row):
     return total
 
 
-def solve(trees, ranks, rows, references, switched, contrasts, player, sensitive, is_logistic):
-    counts = active_counts(ranks, rows, references, player, int(player.max()) + 1)
-    most = int(counts.max(initial=0))
-    weights = np.zeros((most + 1, most + 2))
-    for q in range(1, most + 1):
-        weights[q, 1 : q + 1] = [1 / (q * comb(q - 1, size)) for size in range(q)]
-    phi = np.zeros((len(rows), int(player.max()) + 1))
+def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5):
+    n_players = int(player.max()) + 1
+    return make_walker(trees, sensitive, 10, ranks, player, n_players, contrasts, BASE, scale, is_logistic)
+
+
+def solve(walker, rows, references, switched):
+    """Return phi, the two risks and how many players there may be and are."""
+    bounds = active_counts(walker.ranks, rows, references, walker.player, walker.n_players)
+    counts, reached = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.int32)
+    count_players(walker, rows, references, switched, reached)
+    most = int(bounds.max(initial=0))
+    begin = np.arange(len(rows)) * most
+    active, flat = np.empty(len(rows) * most, dtype=np.int32), np.empty(len(rows) * most)
     full, empty = np.empty(len(rows)), np.empty(len(rows))
-    uses = np.array(
-        [
-            any(trees.left[n] >= 0 and sensitive[trees.feature[n]] for n in range(start, stop))
-            for start, stop in zip(trees.roots, [*trees.roots[1:], len(trees.left)], strict=True)
-        ]
-    )
-    attribute_trees(
-        trees, uses, ranks, rows, references, switched, contrasts, player, sensitive, phi.shape[1],
-        0.25, 0.5, is_logistic, 10, most, np.bitwise_count(np.arange(1 << most)).astype(np.int32),
-        weights, phi, full, empty,
+    solve_pairs(
+        walker, rows, references, switched, coalition_weights(most), most, begin, counts, active, flat,
+        full, empty,
     )  # fmt: skip
-    return phi, full, empty, counts
+    phi = np.zeros((len(rows), walker.n_players))
+    for i, start in enumerate(begin):
+        mine = slice(start, start + counts[i])
+        phi[i, active[mine]] = flat[mine]
+    assert (reached <= bounds).all()
+    assert (counts <= bounds).all()
+    assert (reached == counts)[counts == 0].all() or not walker.is_logistic
+    return phi, full, empty, bounds
 
 
-def plain_solution(trees, x, r, switched, contrasts, player, sensitive, is_logistic):
+def plain_solution(trees, x, r, switched, contrasts, player, sensitive, is_logistic, scale=0.5):
     """Return phi and the two risks of one pair from the rows of all coalitions of all players."""
     players = sorted(set(player[~sensitive]))
     values = np.empty(1 << len(players))
@@ -92,7 +99,7 @@ def plain_solution(trees, x, r, switched, contrasts, player, sensitive, is_logis
                 if coalition >> k & 1:
                     row[player == p] = x[player == p]
             row[sensitive] = alternative[sensitive]
-            output = 0.25 + 0.5 * plain_margin(trees, row)
+            output = BASE + scale * plain_margin(trees, row)
             outputs.append(1 / (1 + np.exp(-output)) if is_logistic else output)
         values[coalition] = max(abs(outputs[a] - outputs[b]) for a, b in contrasts)
     phi = np.zeros(int(player.max()) + 1)
@@ -111,9 +118,8 @@ def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n
     contrasts = np.array([[0, k] for k in range(1, n_values)])
     sensitive = np.array([True, False, False, False, False])
     player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
-    phi, full, empty, counts = solve(
-        trees, ranks, rows, references, switched, contrasts, player, sensitive, logistic
-    )
+    walker = make(trees, ranks, contrasts, player, sensitive, logistic)
+    phi, full, empty, counts = solve(walker, rows, references, switched)
     for i in range(3):
         x, r = ranks[rows[i]], ranks[references[i]]
         expected = plain_solution(
@@ -135,14 +141,11 @@ def test_single_coalitions_have_the_risks_that_the_walker_sums_up(seed, logistic
     sensitive = np.array([True, False, False, False, False])
     player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
     pair, contrasts = (np.array([0]), np.array([1])), np.array([[0, 1]])
-    phi, full, empty, counts = solve(trees, ranks, *pair, switched, contrasts, player, sensitive, logistic)
+    walker = make(trees, ranks, contrasts, player, sensitive, logistic)
+    phi, full, empty, counts = solve(walker, *pair, switched)
     assert counts.tolist() == [3]
     risks, active = np.empty((1, 8)), np.empty((1, 3), dtype=np.int32)
-    uses = np.ones(len(trees.roots), dtype=np.bool_)
-    coalition_risks(
-        trees, uses, ranks, *pair, switched, contrasts, player, sensitive, 3, 0.25, 0.5, logistic,
-        AllCoalitions(3)[:], active, risks,
-    )  # fmt: skip
+    coalition_risks(walker, *pair, switched, AllCoalitions(3)[:], active, risks)
     assert_allclose(risks[0, [7, 0]], [full[0], empty[0]], atol=1e-12)
     assert_allclose(shapley_values(risks)[0], phi[0, active[0]], atol=1e-12)
 
@@ -160,10 +163,52 @@ def test_rows_that_go_the_same_way_have_nothing_to_attribute():
     ranks = np.tile(rng.integers(0, N_CUTS, N_FEATURES), (2, 1)).astype(np.int32)
     player = np.array([-1, 0, 1, 2, 3], dtype=np.int32)
     sensitive = player < 0
-    phi, full, empty, counts = solve(
-        trees, ranks, np.array([0]), np.array([1]), np.stack([ranks]), np.array([[0, 1]]), player, sensitive,
-        is_logistic=True,
-    )  # fmt: skip
+    walker = make(trees, ranks, np.array([[0, 1]]), player, sensitive, is_logistic=True)
+    phi, full, empty, counts = solve(walker, np.array([0]), np.array([1]), np.stack([ranks]))
     assert counts.tolist() == [0]
     assert (phi == 0).all()
     assert full == empty == pytest.approx(0)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10_000), st.sampled_from([-400.0, 400.0]))
+def test_margins_whose_exponentials_overflow_are_summed(seed, scale):
+    rng = np.random.default_rng(seed)
+    trees = random_trees(rng, 4, 4, with_categories=False)
+    ranks = rng.integers(0, N_CUTS + 1, size=(2, N_FEATURES)).astype(np.int32)
+    switched = rng.integers(0, N_CUTS + 1, size=(1, 3, N_FEATURES)).astype(np.int32)
+    contrasts = np.array([[0, 1], [0, 2], [1, 2]])
+    player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
+    walker = make(trees, ranks, contrasts, player, player < 0, is_logistic=True, scale=scale)
+    phi, full, empty, _ = solve(walker, np.array([0]), np.array([1]), switched)
+    with np.errstate(over="ignore"):
+        expected = plain_solution(
+            trees, *ranks, switched[0], contrasts, player, player < 0, is_logistic=True, scale=scale
+        )
+    assert_allclose(phi[0], expected[0], atol=1e-12)
+    assert_allclose([full[0], empty[0]], expected[1:], atol=1e-12)
+
+
+def test_players_beyond_the_bits_of_a_number_are_counted_as_too_many():
+    n = 70
+    trees = Trees(
+        roots=np.arange(0, 5 * n, 5, dtype=np.int32),
+        feature=np.tile([0, 0, 0, 0, 0], n).astype(np.int32),
+        cut=np.zeros(5 * n, dtype=np.int32),
+        left=np.array([[5 * k + 1, 5 * k + 3, -1, -1, -1] for k in range(n)], dtype=np.int32).ravel(),
+        right=np.array([[5 * k + 2, 5 * k + 4, -1, -1, -1] for k in range(n)], dtype=np.int32).ravel(),
+        default_left=np.zeros(5 * n, dtype=np.bool_),
+        table_start=np.full(5 * n, -1, dtype=np.int32),
+        table=np.zeros(0, dtype=np.bool_),
+        value=np.arange(5.0 * n),
+    )
+    trees.feature[1::5] = np.arange(1, n + 1)
+    ranks = np.zeros((2, n + 1), dtype=np.int32)
+    ranks[1] = 1
+    player = np.arange(-1, n, dtype=np.int32)
+    walker = make_walker(
+        trees, player < 0, 2, ranks, player, n, np.array([[0, 1]]), 0.0, 1.0, is_logistic=True
+    )
+    counts = np.empty(1, dtype=np.int32)
+    count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)
+    assert counts.tolist() == [63]

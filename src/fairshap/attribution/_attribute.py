@@ -12,7 +12,7 @@ from fairshap._kernels.shapley import (
     walk_values,
 )
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import AnyCodes, Floats, Ints, Native
+from fairshap._typing import AnyCodes, Bools, Floats, Ints, Native
 from fairshap.attribution._game import Game
 from fairshap.attribution._result import Attributions
 from fairshap.exceptions import InputError
@@ -164,20 +164,21 @@ def attribute_pairs(
     # One player, or none, leaves nothing to estimate.
     most = {"exact": np.inf, "auto": max(auto, 1), "permutation": 1}[method]
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    reached = game.q if trees is None else trees.reached(most)
+    enumerated: Bools = reached <= most
+    _check_most(reached[enumerated])
     if trees is not None:
-        _check_most(trees.q[trees.q <= most])
-        pairs = np.flatnonzero(trees.q <= most)
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            part = pairs[start : start + _PAIRS_AT_ONCE]
-            rows.add(part, np.arange(len(players.names)), *trees.solve(part))
+        pairs = np.flatnonzero(enumerated)
+        solved = trees.solve(pairs, reached[pairs])
+        rows.add(pairs, solved.counts, solved.active, solved.phi, solved.full, solved.empty)
     for q in np.unique(game.q).tolist():
-        same = np.flatnonzero(game.q == q)
-        if q > most:
+        same = game.q == q
+        if isinstance(game, Game) and q <= most:
+            _attribute_exactly(game, np.flatnonzero(same), q, rows)
+        elif (same & ~enumerated).any():
             # Seeded by q, so that a row's estimate does not depend on which other rows there are.
             rng = np.random.default_rng((seed, q))
-            _attribute_by_permutations(game, same, q, n_permutations, rng, rows)
-        elif isinstance(game, Game):
-            _attribute_exactly(game, same, q, rows)
+            _attribute_by_permutations(game, np.flatnonzero(same & ~enumerated), q, n_permutations, rng, rows)
     return rows.attributions(route, risk.setting.table.store.library)
 
 
@@ -191,10 +192,6 @@ def _trees_of(game: Game, n_jobs: int | None) -> tuple["TreeGame | None", str]:
         return TreeGame(game.risk, game.players, game.rows, game.references, n_jobs), "trees"
     except NotNativeError as reason:
         return None, f"model calls: {reason}"
-
-
-# Pairs whose values are held apart from the result.
-_PAIRS_AT_ONCE = 1 << 15
 
 
 def _check_count(name: str, value: Any, least: int, why: str) -> None:
@@ -217,23 +214,29 @@ class _Rows:
     def add(
         self,
         pairs: Ints,
-        active: Ints,
+        counts: AnyCodes,
+        active: AnyCodes,
         phi: Floats,
         full: Floats,
         empty: Floats,
         error: Floats | None = None,
     ) -> None:
-        """Add the values of pairs, each with its weight, to their rows."""
+        """Add the values of pairs, each with its weight, to their rows.
+
+        ``active``, ``phi`` and ``error`` hold the players of one pair after those of the other,
+        so many of each.
+        """
         row, weight = self.plan.row[pairs], self.plan.weight[pairs]
-        at = (row[:, None], active)
-        np.add.at(self.values, at, weight[:, None] * phi)
+        at = (np.repeat(row, counts), active.ravel())
+        share = np.repeat(weight, counts)
+        np.add.at(self.values, at, share * phi.ravel())
         np.add.at(self.full, row, weight * full)
         np.add.at(self.empty, row, weight * empty)
         if error is not None:
             if self.errors is None:
                 self.errors = np.zeros_like(self.values)
             # References of one row share their permutations, so that their errors add up.
-            np.add.at(self.errors, at, weight[:, None] * error)
+            np.add.at(self.errors, at, share * error.ravel())
             self.status[row] = "estimated"
 
     def attributions(self, route: str, library: Library) -> Attributions:
@@ -265,11 +268,11 @@ def _check_most(q: AnyCodes) -> None:
 
 
 def _attribute_exactly(game: Game, same: Ints, q: int, rows: _Rows) -> None:
-    _check_most(game.q[same])
     coalitions = AllCoalitions(q)
     for batch in game.batches(same, len(coalitions)):
         values, active = game.values(batch, q, coalitions)
-        rows.add(batch, active, shapley_values(values), values[:, -1], values[:, 0])
+        counts = np.full(len(batch), q)
+        rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
 
 
 def _attribute_by_permutations(
@@ -284,4 +287,4 @@ def _attribute_by_permutations(
     for batch in game.batches(same, len(coalitions)):
         values, active = game.values(batch, q, coalitions)
         phi, error = walk_values(values, orders, steps)
-        rows.add(batch, active, phi, values[:, -1], values[:, 0], error)
+        rows.add(batch, np.full(len(batch), q), active, phi, values[:, -1], values[:, 0], error)

@@ -2,27 +2,50 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import comb
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.trees import Trees, active_counts, attribute_trees, coalition_risks
-from fairshap._typing import Bools, Codes, Floats, Ints
+from fairshap._kernels.games import coalition_weights
+from fairshap._kernels.solving import MOST_PLAYERS
+from fairshap._kernels.trees import active_counts
+from fairshap._kernels.walking import coalition_risks, count_players, make_walker, solve_pairs
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
+from fairshap.models import NotNativeError
 from fairshap.models._native import rank_table
 from fairshap.risk import Risk
 from fairshap.table import Players
 
-# To mypy, arguments by a star may be too many.
-solve_games: Any = attribute_trees
-value_games: Any = coalition_risks
-
-# Pairs that a thread takes at a time: small enough to share the work evenly, large enough to be worth it.
-_SHARE = 256
+# Players up to which a game is solved without a look at how many of them matter.
+_FEW = 12
+# What a walk costs, in coalitions, and how much a thread takes at a time: some hundredths of a second, or
+# less where there is little to share.
+_WALK, _LEAST, _MOST = 2500, 1 << 18, 1 << 22
 
 # The values of coalitions held at a time: 4 Mi of them are 32 MiB.
 _VALUES = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """The values of many games, one after the other.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (pairs,)
+        How many players of each pair have a value.
+    active, phi : ndarray, shape (sum of the counts,)
+        Who they are, and their values.
+    full, empty : ndarray, shape (pairs,)
+        The risks of the full and the empty coalition.
+    """
+
+    counts: Codes
+    active: Codes
+    phi: Floats
+    full: Floats
+    empty: Floats
 
 
 class TreeGame:
@@ -46,48 +69,85 @@ class TreeGame:
     def __init__(
         self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
     ) -> None:
-        table = rank_table(risk.scorer, risk.setting.table)
-        self.ensemble, self.ranks = table.ensemble, table.ranks
         self.groups = risk.setting.groups
-        self.rows, self.references = rows, references
-        self.n_players = len(players.names)
-        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        if self.groups.donors.shape[1] > MOST_PLAYERS:
+            raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
+        table = rank_table(risk.scorer, risk.setting.table)
+        ensemble = table.ensemble
         own = (table.column >= 0) & (table.column != risk.setting.column)
-        self.player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
-        self.is_sensitive: Bools = table.column == risk.setting.column
-        self.switching = _splits_on(self.ensemble.trees, self.is_sensitive)
-        self.contrasts = np.array(self.groups.contrasts, dtype=np.int64)
-        #: The number of active players of each pair.
-        self.q: Codes = active_counts(self.ranks, rows, references, self.player, self.n_players)
+        player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
+        self.walker = make_walker(
+            ensemble.trees,
+            table.column == risk.setting.column,
+            ensemble.depth,
+            table.ranks,
+            player,
+            len(players.names),
+            np.array(self.groups.contrasts, dtype=np.int64),
+            ensemble.base,
+            ensemble.scale,
+            ensemble.is_logistic,
+        )
+        self.rows, self.references = rows, references
+        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        #: The number of players of each pair whose values some split tells apart.
+        self.q: Codes = active_counts(table.ranks, rows, references, player, len(players.names))
 
-    def solve(self, pairs: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return phi, shape (pairs, players), and the risks of the full and the empty coalition."""
-        most = int(self.q[pairs].max(initial=0))
-        phi = np.zeros((len(pairs), self.n_players))
-        full, empty = np.empty(len(pairs)), np.empty(len(pairs))
-        sizes = np.bitwise_count(np.arange(1 << most)).astype(np.int32)
-        weights = _weights(most)
+    def reached(self, most: float) -> Codes:
+        """Return how many players of each pair a game must have.
+
+        They are counted where there may be more than ``most``: on the way through the trees many a split
+        that tells the two rows apart is never reached.
+        """
+        counts = self.q.copy()
+        many = np.flatnonzero(counts > min(most, _FEW))
+
+        def count(part: Ints) -> None:
+            reached = np.empty(len(part), dtype=np.int32)
+            count_players(self.walker, self.rows[part], self.references[part], self._switched(part), reached)
+            # Those that are not told apart any more are too many in any case.
+            counts[part] = np.where(reached > MOST_PLAYERS, counts[part], reached)
+
+        self._in_threads(count, np.array_split(many, len(many) // 1000 + 1))
+        return counts
+
+    def solve(self, pairs: Ints, reached: AnyCodes) -> Solved:
+        """Return the values of pairs, of which so many players are reached at most."""
+        n = len(pairs)
+        bounds = self.q[pairs].astype(np.int64)
+        start = np.cumsum(bounds) - bounds
+        counts = np.empty(n, dtype=np.int32)
+        active, phi = np.empty(bounds.sum(), dtype=np.int32), np.empty(bounds.sum())
+        full, empty = np.empty(n), np.empty(n)
+        weights = coalition_weights(int(reached.max(initial=0)))
         # The longest games first, so that no thread is left with one at the end.
-        order = np.argsort(-self.q[pairs], kind="stable")
+        order = np.argsort(-reached, kind="stable")
+        cost = np.cumsum((1 << reached[order].astype(np.int64)) + _WALK)
 
         def solve_part(part: Ints) -> None:
             chosen = pairs[part]
-            phi_part = np.zeros((len(part), self.n_players))
-            full_part, empty_part = np.empty(len(part)), np.empty(len(part))
-            solve_games(
-                *self._game_of(chosen),
-                self.ensemble.depth,
-                int(self.q[chosen].max()),
-                sizes,
+            counts_part, full_part, empty_part = np.empty(len(part), np.int32), *np.empty((2, len(part)))
+            solve_pairs(
+                self.walker,
+                self.rows[chosen],
+                self.references[chosen],
+                self._switched(chosen),
                 weights,
-                phi_part,
+                int(reached[part].max()),
+                start[part],
+                counts_part,
+                active,
+                phi,
                 full_part,
                 empty_part,
             )
-            phi[part], full[part], empty[part] = phi_part, full_part, empty_part
+            counts[part], full[part], empty[part] = counts_part, full_part, empty_part
 
-        self._in_threads(solve_part, np.split(order, range(_SHARE, len(order), _SHARE)))
-        return phi, full, empty
+        share = np.clip(cost[-1:].sum() // (4 * self.n_threads), _LEAST, _MOST)
+        cuts = np.searchsorted(cost, np.arange(share, cost[-1:].sum(), share))
+        self._in_threads(solve_part, [part for part in np.split(order, np.unique(cuts)) if len(part)])
+        kept = np.repeat(start, counts) + _within(counts)
+        return Solved(counts, active[kept], phi[kept], full, empty)
 
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose values, that many each, can be held."""
@@ -105,30 +165,25 @@ class TreeGame:
         def value_part(part: Ints) -> None:
             values_part = np.empty((len(part), len(coalitions)))
             active_part = np.empty((len(part), q), dtype=np.int32)
-            value_games(*self._game_of(pairs[part]), coalitions, active_part, values_part)
+            chosen = pairs[part]
+            coalition_risks(
+                self.walker,
+                self.rows[chosen],
+                self.references[chosen],
+                self._switched(chosen),
+                coalitions,
+                active_part,
+                values_part,
+            )
             values[part], active[part] = values_part, active_part
 
         self._in_threads(value_part, [np.array([k]) for k in range(len(pairs))])
         return values, active.astype(np.int64)
 
-    def _game_of(self, pairs: Ints) -> tuple[Any, ...]:
-        """Return what both kernels are given to know of the games of pairs."""
+    def _switched(self, pairs: Ints) -> Codes:
+        """Return the ranks of the attribute's values, for each pair or once for all."""
         owners = self.rows[pairs] if self.groups.by_row else np.zeros(1, dtype=np.int64)
-        return (
-            self.ensemble.trees,
-            self.switching,
-            self.ranks,
-            self.rows[pairs],
-            self.references[pairs],
-            self.ranks[self.groups.donors[owners]],
-            self.contrasts,
-            self.player,
-            self.is_sensitive,
-            self.n_players,
-            self.ensemble.base,
-            self.ensemble.scale,
-            self.ensemble.is_logistic,
-        )
+        return self.walker.ranks[self.groups.donors[owners]]
 
     def _in_threads(self, work: Callable[[Ints], None], parts: list[Ints]) -> None:
         with ThreadPoolExecutor(self.n_threads) as pool:
@@ -136,16 +191,7 @@ class TreeGame:
                 pass
 
 
-def _weights(most: int) -> Floats:
-    """Return for each q the weight of a coalition by its size plus one, 0 outside 0 to q - 1."""
-    weights = np.zeros((most + 1, most + 2))
-    for q in range(1, most + 1):
-        for size in range(q):
-            weights[q, size + 1] = 1.0 / (q * comb(q - 1, size))
-    return weights
-
-
-def _splits_on(trees: Trees, features: Bools) -> Bools:
-    """Return which trees split on one of the features."""
-    splits = (trees.left >= 0) & features[trees.feature]
-    return np.logical_or.reduceat(splits, trees.roots)
+def _within(counts: Codes) -> Ints:
+    """Return the numbers from 0 on within each of several runs of these lengths."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)

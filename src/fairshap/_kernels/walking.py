@@ -1,0 +1,451 @@
+"""Pairs of rows through the trees of an ensemble: the paths of their coalitions, and what they give."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairshap._kernels.compiling import compiled
+from fairshap._kernels.descending import BLOCK, Descent, find_leaves, make_descent, n_lines
+from fairshap._kernels.games import logistic
+from fairshap._kernels.solving import (
+    MET,
+    MOST_PLAYERS,
+    ODDS,
+    OTHER,
+    OWN,
+    VALUE,
+    count_bits,
+    make_room,
+    players_of_difference,
+    solve_game,
+)
+from fairshap._kernels.trees import Trees
+from fairshap._typing import Bools, Codes, Floats, Ints
+
+# Where a node's properties stand in its line; they are read together, so that they are kept together.
+_FEATURE, _CUT, _LEFT, _RIGHT, _DEFAULT, _TABLE = range(6)
+# The column of the stack beside those of a path.
+_NODE = 3
+
+
+class Walker(NamedTuple):
+    """An ensemble, a table and an attribute as the kernels take them.
+
+    Parameters
+    ----------
+    nodes : ndarray of int32, shape (nodes, 8)
+        A node's feature, cut, children, default and table; the complement of the feature where that is
+        the attribute's. A leaf is its own child.
+    table : ndarray of bool
+        Which categories go left.
+    leaf : ndarray of float, shape (nodes, 2)
+        The leaves' values, and ``exp(-scale * value)``.
+    descent : Descent
+        The same trees for many rows at a time; those that split on the attribute come first.
+    depth, n_leaves : int
+        The greatest depth of a tree, and the number of leaves.
+    ranks : ndarray of int32, shape (rows, features)
+        The table.
+    player : ndarray of int32, shape (features,)
+        Whose each feature is; -1 nobody's.
+    n_players : int
+        The number of players.
+    contrasts : ndarray of int, shape (contrasts, 2)
+        Which values of the attribute are compared.
+    base, scale, is_logistic : float, float, bool
+        The output is ``base + scale * margin``, through the logistic function or as it is.
+    """
+
+    nodes: Codes
+    table: Bools
+    leaf: Floats
+    descent: Descent
+    depth: int
+    n_leaves: int
+    ranks: Codes
+    player: Codes
+    n_players: int
+    contrasts: Ints
+    base: float
+    scale: float
+    is_logistic: bool
+
+
+def make_walker(
+    trees: Trees,
+    is_sensitive: Bools,
+    depth: int,
+    ranks: Codes,
+    player: Codes,
+    n_players: int,
+    contrasts: Ints,
+    base: float,
+    scale: float,
+    is_logistic: bool,
+) -> Walker:
+    """Return the walker of an ensemble, some of whose features are the attribute's."""
+    inner = trees.left >= 0
+    nodes = np.zeros((len(trees.left), 8), dtype=np.int32)
+    asks = inner & is_sensitive[trees.feature] if len(is_sensitive) else inner
+    nodes[:, _FEATURE] = np.where(asks, ~trees.feature, trees.feature)
+    nodes[:, _CUT] = trees.cut
+    everyone = np.arange(len(trees.left))
+    nodes[:, _LEFT] = np.where(inner, trees.left, everyone)
+    nodes[:, _RIGHT] = np.where(inner, trees.right, everyone)
+    nodes[:, _DEFAULT] = trees.default_left
+    nodes[:, _TABLE] = trees.table_start
+    with np.errstate(over="ignore"):
+        odds = np.exp(-scale * trees.value)
+    return Walker(
+        nodes=nodes,
+        table=trees.table,
+        leaf=np.column_stack([trees.value, odds]),
+        descent=make_descent(trees, is_sensitive),
+        depth=depth,
+        n_leaves=int((~inner).sum()),
+        ranks=ranks,
+        player=player,
+        n_players=n_players,
+        contrasts=contrasts,
+        base=base,
+        scale=scale,
+        is_logistic=is_logistic,
+    )
+
+
+@compiled
+def _goes_left(nodes: Codes, table: Bools, node: int, rank: int) -> bool:
+    if rank < 0:
+        return nodes[node, _DEFAULT] != 0  # type: ignore[no-any-return]
+    if nodes[node, _TABLE] >= 0:
+        return table[nodes[node, _TABLE] + rank]  # type: ignore[no-any-return]
+    return rank <= nodes[node, _CUT]  # type: ignore[no-any-return]
+
+
+# Arrays are handed on one by one: a named tuple's would be counted as used and unused at every step.
+@compiled
+def _walk(
+    nodes: Codes,
+    table: Bools,
+    leaf: Floats,
+    player: Codes,
+    root: int,
+    x: Codes,
+    r: Codes,
+    switched: Codes,
+    everyone: int,
+    slot_of: Codes,
+    active: Codes,
+    q: int,
+    masks: Ints,
+    amounts: Floats,
+    n_paths: int,
+    stack: Ints,
+) -> tuple[int, int]:
+    """Add the paths through a tree; return how many players and paths there are now.
+
+    Where the two rows part, or two values of the attribute, both ways are taken. A player gets a slot when
+    the rows part by it for the first time: one that never sends them different ways gets none.
+    """
+    top = 0
+    stack[0, _NODE], stack[0, OWN], stack[0, OTHER], stack[0, MET] = root, 0, 0, everyone
+    while top >= 0:
+        node, own, other, met = stack[top, _NODE], stack[top, OWN], stack[top, OTHER], stack[top, MET]
+        top -= 1
+        while nodes[node, _LEFT] != node:
+            f = nodes[node, _FEATURE]
+            if f < 0:
+                left = 0
+                for a in range(len(switched)):
+                    if met >> a & 1 and _goes_left(nodes, table, node, switched[a, ~f]):
+                        left |= 1 << a
+                go = left != 0
+                if left != 0 and left != met:
+                    top += 1
+                    stack[top, _NODE] = nodes[node, _RIGHT]
+                    stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other, met & ~left
+                    met = left
+            else:
+                go = _goes_left(nodes, table, node, x[f])
+                if x[f] != r[f] and _goes_left(nodes, table, node, r[f]) != go and player[f] >= 0:
+                    s = slot_of[player[f]]
+                    if s < 0:
+                        if q == MOST_PLAYERS:
+                            return q + 1, n_paths
+                        s = q
+                        slot_of[player[f]] = s
+                        active[s] = player[f]
+                        q += 1
+                    bit = 1 << s
+                    if other & bit:
+                        go = not go
+                    elif not own & bit:
+                        top += 1
+                        stack[top, _NODE] = nodes[node, _RIGHT if go else _LEFT]
+                        stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other | bit, met
+                        own |= bit
+            node = nodes[node, _LEFT if go else _RIGHT]
+        masks[n_paths, OWN], masks[n_paths, OTHER], masks[n_paths, MET] = own, other, met
+        amounts[n_paths, VALUE], amounts[n_paths, ODDS] = leaf[node, VALUE], leaf[node, ODDS]
+        n_paths += 1
+    return q, n_paths
+
+
+@compiled
+def _collect(
+    walker: Walker,
+    row: int,
+    reference: int,
+    switched: Codes,
+    leaves: Codes,
+    other_leaves: Codes,
+    j: int,
+    slot_of: Codes,
+    active: Codes,
+    masks: Ints,
+    amounts: Floats,
+    stack: Ints,
+) -> tuple[int, int, float]:
+    """Write the paths of a pair; return how many players and paths there are, and the rest.
+
+    Both rows in the same leaf means that every coalition is: such a tree is not walked, and its
+    leaf goes to the rest. ``leaves`` and ``other_leaves`` have the pair in column ``j``. There are no
+    paths where the attribute makes no difference to any coalition: there is no risk then.
+    """
+    x, r = walker.ranks[row], walker.ranks[reference]
+    nodes, table, leaf, player = walker.nodes, walker.table, walker.leaf, walker.player
+    roots, n_switching = walker.descent.roots, walker.descent.n_switching
+    n_alternatives = len(switched)
+    everyone = (1 << n_alternatives) - 1
+    q, n, constant = 0, 0, 0.0
+    differs = False
+    for t in range(len(roots)):
+        n_values = n_alternatives if t < n_switching else 1
+        line = t * n_alternatives if t < n_switching else t + n_switching * (n_alternatives - 1)
+        if t >= n_switching and not (differs and walker.is_logistic):
+            break
+        same = True
+        for a in range(n_values):
+            same &= leaves[line + a, j] == leaves[line, j] and other_leaves[line + a, j] == leaves[line, j]
+        if same:
+            constant += leaf[leaves[line, j], VALUE]
+        elif q <= MOST_PLAYERS:
+            known = n
+            q, n = _walk(
+                nodes,
+                table,
+                leaf,
+                player,
+                roots[t],
+                x,
+                r,
+                switched,
+                everyone,
+                slot_of,
+                active,
+                q,
+                masks,
+                amounts,
+                n,
+                stack,
+            )
+            for k in range(known, n):
+                differs |= masks[k, MET] != everyone
+    for s in range(min(q, MOST_PLAYERS)):
+        slot_of[active[s]] = -1
+    return q, n if differs else 0, constant
+
+
+@compiled
+def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes, counts: Codes) -> None:
+    """Write how many players each pair's game has; more than 62 are not told apart."""
+    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
+    active = np.empty(MOST_PLAYERS, dtype=np.int32)
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 2))
+    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
+    n_alternatives = switched.shape[1]
+    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
+    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
+    for start in range(0, len(rows), BLOCK):
+        stop = min(start + BLOCK, len(rows))
+        values = switched[start:stop] if len(switched) > 1 else switched
+        find_leaves(walker.descent, walker.ranks, rows[start:stop], values, block, leaves[0])
+        find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
+        for i in range(start, stop):
+            j = i - start
+            q, n, _ = _collect(
+                walker,
+                rows[i],
+                references[i],
+                values[j if len(values) > 1 else 0],
+                leaves[0],
+                leaves[1],
+                j,
+                slot_of,
+                active,
+                masks,
+                amounts,
+                stack,
+            )
+            counts[i] = q if n else 0
+            if n and q <= MOST_PLAYERS and not walker.is_logistic:
+                counts[i] = count_bits(players_of_difference(masks, n, (1 << n_alternatives) - 1))
+
+
+@compiled
+def solve_pairs(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    weights: Floats,
+    most: int,
+    begin: Ints,
+    counts: Codes,
+    active: Codes,
+    phi: Floats,
+    full: Floats,
+    empty: Floats,
+) -> None:
+    """Write the exact Shapley values of the risk of each pair.
+
+    Parameters
+    ----------
+    walker : Walker
+        The ensemble, the table and the attribute.
+    rows, references : ndarray of int, shape (pairs,)
+        Positions in the table.
+    switched : ndarray of int32, shape (pairs or 1, alternatives, features)
+        The ranks of the attribute's features for the values that it is switched between.
+    weights : ndarray
+        Those of :func:`~fairshap._kernels.games.coalition_weights`.
+    most : int
+        The greatest number of players of a pair.
+    begin : ndarray of int, shape (pairs,)
+        Where each pair's part of ``active`` and ``phi`` begins.
+    counts, active, phi, full, empty : ndarray
+        Written: the number of active players of each pair; who they are and their values;
+        the risks of the full and the empty coalition.
+    """
+    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
+    players = np.empty(MOST_PLAYERS, dtype=np.int32)
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 2))
+    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
+    n_alternatives = switched.shape[1]
+    room = make_room(most, n_alternatives)
+    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
+    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
+    for start in range(0, len(rows), BLOCK):
+        stop = min(start + BLOCK, len(rows))
+        values = switched[start:stop] if len(switched) > 1 else switched
+        find_leaves(walker.descent, walker.ranks, rows[start:stop], values, block, leaves[0])
+        find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
+        for i in range(start, stop):
+            j = i - start
+            q, n, constant = _collect(
+                walker,
+                rows[i],
+                references[i],
+                values[j if len(values) > 1 else 0],
+                leaves[0],
+                leaves[1],
+                j,
+                slot_of,
+                players,
+                masks,
+                amounts,
+                stack,
+            )
+            counts[i], full[i], empty[i] = 0, 0.0, 0.0
+            if n:
+                counts[i] = q
+                full[i], empty[i] = solve_game(
+                    masks,
+                    amounts,
+                    n,
+                    constant + walker.base / walker.scale,
+                    q,
+                    (1 << n_alternatives) - 1,
+                    walker.contrasts,
+                    walker.scale,
+                    walker.is_logistic,
+                    weights,
+                    room,
+                    phi[begin[i] : begin[i] + q],
+                )
+                for s in range(q):
+                    active[begin[i] + s] = players[s]
+
+
+@compiled
+def coalition_risks(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    coalitions: Bools,
+    active: Codes,
+    risks: Floats,
+) -> None:
+    """Write the risk of given coalitions, one row through the trees for each.
+
+    The parameters are those of :func:`solve_pairs`, and:
+
+    coalitions : ndarray of bool, shape (coalitions, q)
+        Whether a pair's player k keeps the row's value.
+    active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
+        Written: who player k is, and the risks. All pairs have q players with different ranks.
+    """
+    slot = np.empty(len(walker.player), dtype=np.int32)
+    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
+    outputs = np.empty(switched.shape[1])
+    nodes, table, leaf, contrasts = walker.nodes, walker.table, walker.leaf, walker.contrasts
+    roots, n_switching = walker.descent.roots, walker.descent.n_switching
+    for i in range(len(rows)):
+        x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
+        here = switched[i if len(switched) > 1 else 0]
+        _number_players(walker, x, r, slot, slot_of, active[i])
+        for c in range(len(coalitions)):
+            outputs[:] = 0.0
+            shared = 0.0
+            for t in range(len(roots)):
+                for a in range(len(outputs) if t < n_switching else 1):
+                    node = roots[t]
+                    while nodes[node, _LEFT] != node:
+                        f = nodes[node, _FEATURE]
+                        if f < 0:
+                            rank = here[a, ~f]
+                        else:
+                            rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
+                        node = nodes[node, _LEFT if _goes_left(nodes, table, node, rank) else _RIGHT]
+                    if t < n_switching:
+                        outputs[a] += leaf[node, VALUE]
+                    else:
+                        shared += leaf[node, VALUE]
+            for a in range(len(outputs)):
+                m = walker.base + walker.scale * (outputs[a] + shared)
+                outputs[a] = logistic(m) if walker.is_logistic else m
+            risk = 0.0
+            for k in range(len(contrasts)):
+                risk = max(risk, abs(outputs[contrasts[k, 0]] - outputs[contrasts[k, 1]]))
+            risks[i, c] = risk
+
+
+@compiled
+def _number_players(walker: Walker, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes) -> None:
+    """Write the slot of each feature that differs, and each slot's player.
+
+    ``slot_of``, room to work in, holds -1 for each player, before and after.
+    """
+    q = 0
+    for f in range(len(slot)):
+        p = walker.player[f]
+        slot[f] = -1
+        if p >= 0 and x[f] != r[f]:
+            if slot_of[p] < 0:
+                slot_of[p] = q
+                active[q] = p
+                q += 1
+            slot[f] = slot_of[p]
+    for k in range(q):
+        slot_of[active[k]] = -1
