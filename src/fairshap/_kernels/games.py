@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_in_any_order
-from fairshap._typing import Floats
+from fairshap._typing import Floats, Ints
 
 # The coalitions that are finished before the next are begun: they fit into the first and the second cache.
 _INNER, _OUTER = 1 << 11, 1 << 16
@@ -80,6 +80,15 @@ def logistic(margin: float) -> float:
     """Return ``1 / (1 + exp(-margin))``, also where the exponential would overflow."""
     odds = np.exp(-abs(margin))
     return (1.0 if margin >= 0 else odds) / (1.0 + odds)  # type: ignore[no-any-return]
+
+
+@compiled
+def largest_gap(outputs: Floats, contrasts: Ints) -> float:
+    """Return the largest gap between two outputs that are compared."""
+    risk = 0.0
+    for c in range(len(contrasts)):
+        risk = max(risk, abs(outputs[contrasts[c, 0]] - outputs[contrasts[c, 1]]))
+    return risk
 
 
 @compiled

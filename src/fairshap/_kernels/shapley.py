@@ -78,8 +78,8 @@ def antithetic_walks(q: int, pairs: int, rng: np.random.Generator) -> tuple[Ints
     return orders, coalitions, steps.reshape(pairs, 2, q + 1)
 
 
-def walk_values(values: Floats, orders: Ints, steps: Ints) -> tuple[Floats, Floats]:
-    """Return the mean gain of each player over the walks, and its standard error, shape (games, q).
+def add_walks(values: Floats, orders: Ints, steps: Ints, mean: Floats, spread: Floats, count: int) -> None:
+    """Add the gains of each player over some walks to their mean and the sum of their squared deviations.
 
     Parameters
     ----------
@@ -87,16 +87,15 @@ def walk_values(values: Floats, orders: Ints, steps: Ints) -> tuple[Floats, Floa
         The value of every coalition of :func:`antithetic_walks`.
     orders, steps : ndarray
         The walks.
+    mean, spread : ndarray, shape (games, q)
+        Those of the ``count`` pairs of walks before; brought up to date.
     """
-    pairs, _, q = orders.shape
-    mean = np.zeros((len(values), q))
-    spread = np.zeros((len(values), q))
-    for count, (order, step) in enumerate(zip(orders, steps, strict=True), start=1):
-        gains = np.zeros((len(values), q))
+    for order, step in zip(orders, steps, strict=True):
+        gains = np.zeros(mean.shape)
         for joining, passed in zip(order, step, strict=True):
             gains[:, joining] += np.diff(values[:, passed], axis=1) / 2
         # Welford's update: a sum of squares minus the square of a sum would cancel.
+        count += 1
         change = gains - mean
         mean += change / count
         spread += change * (gains - mean)
-    return mean, np.sqrt(spread / max(pairs - 1, 1) / pairs)

@@ -125,7 +125,7 @@ def solve_game(
     phi : ndarray, shape (q,)
         Written.
     """
-    n_difference = _arrange(masks, n_paths, q, everyone, room)
+    n_difference = arrange(masks, n_paths, q, everyone, room)
     # Without a link a player that leaves the difference alone is a dummy.
     n_level = q - n_difference if is_logistic else 0
     first = q - n_difference
@@ -171,7 +171,7 @@ def solve_game(
 
 
 @compiled
-def _arrange(masks: Ints, n_paths: int, q: int, everyone: int, room: Room) -> int:
+def arrange(masks: Ints, n_paths: int, q: int, everyone: int, room: Room) -> int:
     """Give the players of the level the low bits and those of the difference the high ones.
 
     Return how many the latter are.
@@ -366,28 +366,8 @@ def _risks_by_sums(
         if used_direct:
             for j in range(size):
                 level[j] += direct[j]
-    difference_at = room.difference[:, : 1 << n_difference]
-    difference_at[0] = 0.0
-    a = 1
-    while (1 << a) <= everyone:
-        difference_at[a] = 0.0
-        used_direct = False
-        for k in range(n_paths):
-            sign = (masks[k, MET] >> a & 1) - (masks[k, MET] & 1)
-            if sign:
-                used_direct = _add_path(
-                    masks[k, OWN] >> first,
-                    masks[k, OTHER] >> first,
-                    sign * amounts[k, VALUE],
-                    difference_at[a],
-                    direct[: 1 << n_difference],
-                    used_direct,
-                )
-        subset_sums(difference_at[a])
-        if used_direct:
-            for j in range(1 << n_difference):
-                difference_at[a, j] += direct[j]
-        a += 1
+    difference = room.difference
+    differences_by_sums(masks, amounts, n_paths, first, n_difference, everyone, difference, direct)
     by_level, by_difference = room.by_level, room.by_difference
     full, empty = 0.0, 0.0
     for block in range(1 << n_difference):
@@ -395,7 +375,7 @@ def _risks_by_sums(
         for k in range(1 << n_level):
             here = 0.0
             for c in range(len(contrasts)):
-                one, other = difference_at[contrasts[c, 0], block], difference_at[contrasts[c, 1], block]
+                one, other = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
                 if is_logistic:
                     margin = level[(block << n_level) + k]
                     gap = abs(logistic(scale * (margin + one)) - logistic(scale * (margin + other)))
@@ -409,6 +389,46 @@ def _risks_by_sums(
                 empty = here
             full = here
     return full, empty
+
+
+@compiled
+def differences_by_sums(
+    masks: Ints,
+    amounts: Floats,
+    n_paths: int,
+    first: int,
+    n_difference: int,
+    everyone: int,
+    difference: Floats,
+    direct: Floats,
+) -> None:
+    """Write for each value of the attribute the margin less that of the first value.
+
+    The players of the difference have the bits from ``first`` on.
+    """
+    size = 1 << n_difference
+    difference[0, :size] = 0.0
+    a = 1
+    while (1 << a) <= everyone:
+        margins = difference[a, :size]
+        margins[:] = 0.0
+        used_direct = False
+        for k in range(n_paths):
+            sign = (masks[k, MET] >> a & 1) - (masks[k, MET] & 1)
+            if sign:
+                used_direct = _add_path(
+                    masks[k, OWN] >> first,
+                    masks[k, OTHER] >> first,
+                    sign * amounts[k, VALUE],
+                    margins,
+                    direct[:size],
+                    used_direct,
+                )
+        subset_sums(margins)
+        if used_direct:
+            for j in range(size):
+                margins[j] += direct[j]
+        a += 1
 
 
 @compiled

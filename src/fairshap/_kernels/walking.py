@@ -6,7 +6,7 @@ import numpy as np
 
 from fairshap._kernels.compiling import compiled
 from fairshap._kernels.descending import BLOCK, Descent, find_leaves, make_descent, n_lines
-from fairshap._kernels.games import logistic
+from fairshap._kernels.games import largest_gap, logistic
 from fairshap._kernels.solving import (
     MET,
     MOST_PLAYERS,
@@ -192,7 +192,7 @@ def _walk(
 
 
 @compiled
-def _collect(
+def collect(
     walker: Walker,
     row: int,
     reference: int,
@@ -205,19 +205,20 @@ def _collect(
     masks: Ints,
     amounts: Floats,
     stack: Ints,
-) -> tuple[int, int, float]:
-    """Write the paths of a pair; return how many players and paths there are, and the rest.
+) -> tuple[int, int, float, float, float]:
+    """Write the paths of a pair; return how many players and paths there are, the rest, and a range.
 
     Both rows in the same leaf means that every coalition is: such a tree is not walked, and its
     leaf goes to the rest. ``leaves`` and ``other_leaves`` have the pair in column ``j``. There are no
-    paths where the attribute makes no difference to any coalition: there is no risk then.
+    paths where the attribute makes no difference to any coalition: there is no risk then. The range is one
+    in which the sum over the paths lies for every coalition.
     """
     x, r = walker.ranks[row], walker.ranks[reference]
     nodes, table, leaf, player = walker.nodes, walker.table, walker.leaf, walker.player
     roots, n_switching = walker.descent.roots, walker.descent.n_switching
     n_alternatives = len(switched)
     everyone = (1 << n_alternatives) - 1
-    q, n, constant = 0, 0, 0.0
+    q, n, constant, low, high = 0, 0, 0.0, 0.0, 0.0
     differs = False
     for t in range(len(roots)):
         n_values = n_alternatives if t < n_switching else 1
@@ -249,11 +250,15 @@ def _collect(
                 n,
                 stack,
             )
+            least, most = amounts[known, VALUE], amounts[known, VALUE]
             for k in range(known, n):
                 differs |= masks[k, MET] != everyone
+                least, most = min(least, amounts[k, VALUE]), max(most, amounts[k, VALUE])
+            low += least
+            high += most
     for s in range(min(q, MOST_PLAYERS)):
         slot_of[active[s]] = -1
-    return q, n if differs else 0, constant
+    return q, n if differs else 0, constant, low, high
 
 
 @compiled
@@ -273,7 +278,7 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
         find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
         for i in range(start, stop):
             j = i - start
-            q, n, _ = _collect(
+            q, n, _, _, _ = collect(
                 walker,
                 rows[i],
                 references[i],
@@ -342,7 +347,7 @@ def solve_pairs(
         find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
         for i in range(start, stop):
             j = i - start
-            q, n, constant = _collect(
+            q, n, constant, _, _ = collect(
                 walker,
                 rows[i],
                 references[i],
@@ -425,10 +430,7 @@ def coalition_risks(
             for a in range(len(outputs)):
                 m = walker.base + walker.scale * (outputs[a] + shared)
                 outputs[a] = logistic(m) if walker.is_logistic else m
-            risk = 0.0
-            for k in range(len(contrasts)):
-                risk = max(risk, abs(outputs[contrasts[k, 0]] - outputs[contrasts[k, 1]]))
-            risks[i, c] = risk
+            risks[i, c] = largest_gap(outputs, contrasts)
 
 
 @compiled

@@ -1,6 +1,15 @@
 """Attribution: what each player adds to the risk of each row."""
 
-from fairshap.attribution._attribute import METHODS, Method, attribute, attribute_pairs
+from fairshap.attribution._attribute import attribute, attribute_pairs
+from fairshap.attribution._options import METHODS, Method, Options, check_threshold
 from fairshap.attribution._result import Attributions
 
-__all__ = ["METHODS", "Attributions", "Method", "attribute", "attribute_pairs"]
+__all__ = [
+    "METHODS",
+    "Attributions",
+    "Method",
+    "Options",
+    "attribute",
+    "attribute_pairs",
+    "check_threshold",
+]

@@ -1,38 +1,36 @@
 """Attribute the risk of each row to its players."""
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fairshap._kernels.shapley import (
-    AllCoalitions,
-    antithetic_walks,
-    shapley_values,
-    walk_values,
-)
-from fairshap._messages import did_you_mean, listing
-from fairshap._typing import AnyCodes, Bools, Floats, Ints, Native
+from fairshap._kernels.shapley import AllCoalitions, shapley_values
+from fairshap._progress import Progress
+from fairshap._typing import AnyCodes, Native
 from fairshap.attribution._game import Game
+from fairshap.attribution._options import Method, Options
+from fairshap.attribution._permutations import estimate_pairs
 from fairshap.attribution._result import Attributions
+from fairshap.attribution._rows import Rows
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged, Setting
 from fairshap.matching import MatchPlan
 from fairshap.models import NotNativeError, Scorer
 from fairshap.risk import Risk
-from fairshap.table import Library, Players, PlayersLike
+from fairshap.table import Players, PlayersLike
 
 if TYPE_CHECKING:
     from fairshap.attribution._native import TreeGame
-
-Method: TypeAlias = Literal["auto", "exact", "permutation"]
-METHODS = ("auto", "exact", "permutation")
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
 _MOST_EXACT = 20
 
 # How many active players a row may have, with "auto", to be solved exactly.
 _AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
+
+# What estimating a row costs, in coalitions of one that is enumerated.
+_ESTIMATE_WORK = 1 << 18
 
 # Coalitions up to which calling the model is done before compiled code is even loaded.
 _SMALL = 20_000
@@ -50,8 +48,11 @@ def attribute(
     method: Method = "auto",
     max_exact: int | None = None,
     n_permutations: int = 128,
+    threshold: float | None = None,
+    screen: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Attributions:
     r"""Return the Shapley values of every row's discriminative risk against its reference.
 
@@ -84,11 +85,19 @@ def attribute(
     max_exact : int, optional
         See ``method``; by default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
-        How many random orders are drawn, each of them walked in both directions.
+        How many random orders are drawn at most, each of them walked in both directions.
+    threshold : float, optional
+        The threshold that the values will be compared with. A row stops being estimated once each of its
+        values is clear of it by its error.
+    screen : bool, default=False
+        Leave out the rows none of whose values can reach the threshold: their values are NaN and their
+        status is "skipped". It takes a model whose trees can be walked; others are not screened.
     random_state : int, RandomState instance or None
         The source of those orders.
     n_jobs : int, optional
         How many threads walk trees; all cores by default. The values are the same for any number.
+    verbose : int, default=0
+        From 1 on, a bar shows how far it is when that takes over two seconds.
 
     Returns
     -------
@@ -109,6 +118,7 @@ def attribute(
     ...                  attributions.risk - attributions.reference_risk))
     True
     """
+    options = Options(method, max_exact, n_permutations, threshold, screen, random_state, n_jobs, verbose)
     setting = Setting.read(X, sensitive, privileged, sensitive_features)
     if isinstance(R, MatchPlan):
         plan = R
@@ -123,62 +133,26 @@ def attribute(
         plan,
         players=Players.read(setting.own, players),
         n_rows=len(setting.groups.side),
-        method=method,
-        max_exact=max_exact,
-        n_permutations=n_permutations,
-        random_state=random_state,
-        n_jobs=n_jobs,
+        options=options,
     )
 
 
 def attribute_pairs(
-    risk: Risk,
-    plan: MatchPlan,
-    *,
-    players: Players,
-    n_rows: int,
-    method: Method,
-    max_exact: int | None,
-    n_permutations: int,
-    random_state: Any,
-    n_jobs: int | None = None,
+    risk: Risk, plan: MatchPlan, *, players: Players, n_rows: int, options: Options
 ) -> Attributions:
     """Return the attributions of all pairs of a plan, averaged with its weights for each row."""
-    if method not in METHODS:
-        raise InputError(
-            f"method={method!r} is not known; the methods are {listing(METHODS)}."
-            f"{did_you_mean(method, METHODS)}"
-        )
-    _check_count("n_permutations", n_permutations, 2, "fewer have no standard error")
-    if max_exact is not None:
-        _check_count("max_exact", max_exact, 0, "it is a number of players")
     players.check_alone(risk.setting.column)
     if risk.setting.groups.by_row:
         # A quantity that is missing has no side, and so no value to be compared with.
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     by_calls = Game(risk, players, plan.row, plan.reference)
-    rows = _Rows(plan, players, n_rows)
-    trees, route = _trees_of(by_calls, n_jobs)
-    game = by_calls if trees is None else trees
-    auto = (_AUTO_BY_CALLS if trees is None else _AUTO_BY_TREES) if max_exact is None else max_exact
-    # One player, or none, leaves nothing to estimate.
-    most = {"exact": np.inf, "auto": max(auto, 1), "permutation": 1}[method]
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    reached = game.q if trees is None else trees.reached(most)
-    enumerated: Bools = reached <= most
-    _check_most(reached[enumerated])
-    if trees is not None:
-        pairs = np.flatnonzero(enumerated)
-        solved = trees.solve(pairs, reached[pairs])
-        rows.add(pairs, solved.counts, solved.active, solved.phi, solved.full, solved.empty)
-    for q in np.unique(game.q).tolist():
-        same = game.q == q
-        if isinstance(game, Game) and q <= most:
-            _attribute_exactly(game, np.flatnonzero(same), q, rows)
-        elif (same & ~enumerated).any():
-            # Seeded by q, so that a row's estimate does not depend on which other rows there are.
-            rng = np.random.default_rng((seed, q))
-            _attribute_by_permutations(game, np.flatnonzero(same & ~enumerated), q, n_permutations, rng, rows)
+    rows = Rows(plan, players, n_rows)
+    trees, route = _trees_of(by_calls, options.n_jobs)
+    seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
+    if trees is None:
+        _attribute_by_calls(by_calls, rows, options, seed)
+    else:
+        _attribute_by_trees(trees, rows, options, seed)
     return rows.attributions(route, risk.setting.table.store.library)
 
 
@@ -194,67 +168,45 @@ def _trees_of(game: Game, n_jobs: int | None) -> tuple["TreeGame | None", str]:
         return None, f"model calls: {reason}"
 
 
-def _check_count(name: str, value: Any, least: int, why: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.")
+def _attribute_by_calls(game: Game, rows: Rows, options: Options, seed: int) -> None:
+    most = _most(options, _AUTO_BY_CALLS)
+    _check_most(game.q[game.q <= most])
+    exact, estimated = (np.unique(game.q[chosen]).tolist() for chosen in (game.q <= most, game.q > most))
+    with Progress("Attributing", len(game.q), options.verbose) as progress:
+        for q in exact:
+            coalitions = AllCoalitions(q)
+            for batch in game.batches(np.flatnonzero(game.q == q), len(coalitions)):
+                values, active = game.values(batch, q, coalitions)
+                counts = np.full(len(batch), q)
+                rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
+                progress.advance(len(batch), len(batch))
+        for q in estimated:
+            estimate_pairs(game, np.flatnonzero(game.q == q), q, rows, options, seed, progress)
 
 
-class _Rows:
-    """What is known of each row: the weighted means over its references."""
+def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: int) -> None:
+    most = _most(options, _AUTO_BY_TREES)
+    pairs = np.arange(len(game.q))
+    if options.screen and options.threshold is not None:
+        pairs = rows.skip(*game.bound(pairs), options.threshold)
+    reached = game.reached(pairs, most)
+    is_exact = reached <= most
+    _check_most(reached[is_exact])
+    left, q_left = pairs[~is_exact], game.q[pairs[~is_exact]]
+    exact, counts = pairs[is_exact], reached[is_exact]
+    work = game.work(counts)
+    with Progress("Attributing", work.sum() + len(left) * _ESTIMATE_WORK, options.verbose) as progress:
+        solved = game.solve(exact, counts, work, progress)
+        rows.add(exact, solved.counts, solved.active, solved.phi, solved.full, solved.empty)
+        for q in np.unique(q_left).tolist():
+            estimate_pairs(game, left[q_left == q], q, rows, options, seed, progress, _ESTIMATE_WORK)
 
-    def __init__(self, plan: MatchPlan, players: Players, n_rows: int) -> None:
-        self.plan = plan
-        self.players = players
-        self.values = np.zeros((n_rows, len(players.names)))
-        self.errors: Floats | None = None
-        self.full, self.empty = np.zeros(n_rows), np.zeros(n_rows)
-        self.status = np.full(n_rows, "unmatched", dtype="<U9")
-        self.status[plan.row] = "exact"
 
-    def add(
-        self,
-        pairs: Ints,
-        counts: AnyCodes,
-        active: AnyCodes,
-        phi: Floats,
-        full: Floats,
-        empty: Floats,
-        error: Floats | None = None,
-    ) -> None:
-        """Add the values of pairs, each with its weight, to their rows.
-
-        ``active``, ``phi`` and ``error`` hold the players of one pair after those of the other,
-        so many of each.
-        """
-        row, weight = self.plan.row[pairs], self.plan.weight[pairs]
-        at = (np.repeat(row, counts), active.ravel())
-        share = np.repeat(weight, counts)
-        np.add.at(self.values, at, share * phi.ravel())
-        np.add.at(self.full, row, weight * full)
-        np.add.at(self.empty, row, weight * empty)
-        if error is not None:
-            if self.errors is None:
-                self.errors = np.zeros_like(self.values)
-            # References of one row share their permutations, so that their errors add up.
-            np.add.at(self.errors, at, share * error.ravel())
-            self.status[row] = "estimated"
-
-    def attributions(self, route: str, library: Library) -> Attributions:
-        """Return the result; rows without a reference have no values."""
-        unmatched = self.status == "unmatched"
-        for array in (self.values, self.errors, self.full, self.empty):
-            if array is not None:
-                array[unmatched] = np.nan
-        return Attributions(
-            values=self.values,
-            errors=self.errors,
-            status=self.status,
-            switched=self.players,
-            risk=self.full,
-            reference_risk=self.empty,
-            route=route,
-            library=library,
-        )
+def _most(options: Options, auto: int) -> float:
+    """Return how many players a row may have to be solved exactly."""
+    auto = auto if options.max_exact is None else options.max_exact
+    # One player, or none, leaves nothing to estimate.
+    return {"exact": np.inf, "auto": max(auto, 1), "permutation": 1}[options.method]
 
 
 def _check_most(q: AnyCodes) -> None:
@@ -265,26 +217,3 @@ def _check_most(q: AnyCodes) -> None:
             f"2^{q.max()} coalitions are too many; {_MOST_EXACT} players are the most. Use method='auto' "
             "with a smaller max_exact, or bring columns together with players=."
         )
-
-
-def _attribute_exactly(game: Game, same: Ints, q: int, rows: _Rows) -> None:
-    coalitions = AllCoalitions(q)
-    for batch in game.batches(same, len(coalitions)):
-        values, active = game.values(batch, q, coalitions)
-        counts = np.full(len(batch), q)
-        rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
-
-
-def _attribute_by_permutations(
-    game: "Game | TreeGame",
-    same: Ints,
-    q: int,
-    n_permutations: int,
-    rng: np.random.Generator,
-    rows: _Rows,
-) -> None:
-    orders, coalitions, steps = antithetic_walks(q, n_permutations, rng)
-    for batch in game.batches(same, len(coalitions)):
-        values, active = game.values(batch, q, coalitions)
-        phi, error = walk_values(values, orders, steps)
-        rows.add(batch, np.full(len(batch), q), active, phi, values[:, -1], values[:, 0], error)

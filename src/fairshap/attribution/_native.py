@@ -1,16 +1,17 @@
 """The game of a tree ensemble, solved in compiled code without calling the model."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from fairshap._kernels.games import coalition_weights
+from fairshap._kernels.screening import MOST_SCREENED, bound_pairs
 from fairshap._kernels.solving import MOST_PLAYERS
 from fairshap._kernels.trees import active_counts
 from fairshap._kernels.walking import coalition_risks, count_players, make_walker, solve_pairs
+from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.models import NotNativeError
 from fairshap.models._native import rank_table
@@ -22,6 +23,9 @@ _FEW = 12
 # What a walk costs, in coalitions, and how much a thread takes at a time: some hundredths of a second, or
 # less where there is little to share.
 _WALK, _LEAST, _MOST = 2500, 1 << 18, 1 << 22
+
+# The rows that a thread takes through the trees at a time.
+_ROWS = 1 << 14
 
 # The values of coalitions held at a time: 4 Mi of them are 32 MiB.
 _VALUES = 1 << 22
@@ -93,26 +97,58 @@ class TreeGame:
         #: The number of players of each pair whose values some split tells apart.
         self.q: Codes = active_counts(table.ranks, rows, references, player, len(players.names))
 
-    def reached(self, most: float) -> Codes:
-        """Return how many players of each pair a game must have.
+    def bound(self, pairs: Ints) -> tuple[Floats, Floats, Floats]:
+        """Return what no value of a pair exceeds, and the risks of the full and the empty coalition."""
+        bounds, full, empty = np.empty((3, len(pairs)))
+        weights = np.zeros((MOST_SCREENED + 2, MOST_SCREENED + 2))
+        for q in range(1, len(weights)):
+            weights[q, :q] = [1.0 / (q * comb(q - 1, size)) for size in range(q)]
+
+        def bound_part(part: slice) -> None:
+            chosen = pairs[part]
+            bound_pairs(
+                self.walker,
+                self.rows[chosen],
+                self.references[chosen],
+                self._switched(chosen),
+                weights,
+                bounds[part],
+                full[part],
+                empty[part],
+            )
+
+        in_threads(bound_part, _parts(len(pairs)), self.n_threads)
+        return bounds, full, empty
+
+    def reached(self, pairs: Ints, most: float) -> Codes:
+        """Return how many players the game of each pair must have.
 
         They are counted where there may be more than ``most``: on the way through the trees many a split
         that tells the two rows apart is never reached.
         """
-        counts = self.q.copy()
+        counts = self.q[pairs]
         many = np.flatnonzero(counts > min(most, _FEW))
+        reached = np.empty(len(many), dtype=np.int32)
 
-        def count(part: Ints) -> None:
-            reached = np.empty(len(part), dtype=np.int32)
-            count_players(self.walker, self.rows[part], self.references[part], self._switched(part), reached)
-            # Those that are not told apart any more are too many in any case.
-            counts[part] = np.where(reached > MOST_PLAYERS, counts[part], reached)
+        def count(part: slice) -> None:
+            chosen = pairs[many[part]]
+            switched = self._switched(chosen)
+            count_players(self.walker, self.rows[chosen], self.references[chosen], switched, reached[part])
 
-        self._in_threads(count, np.array_split(many, len(many) // 1000 + 1))
+        in_threads(count, _parts(len(many)), self.n_threads)
+        # Those that are not told apart any more are too many in any case.
+        counts[many] = np.where(reached > MOST_PLAYERS, counts[many], reached)
         return counts
 
-    def solve(self, pairs: Ints, reached: AnyCodes) -> Solved:
-        """Return the values of pairs, of which so many players are reached at most."""
+    def work(self, reached: AnyCodes) -> Floats:
+        """Return what solving games of so many players costs, in coalitions."""
+        return np.asarray(np.exp2(reached) + _WALK)
+
+    def solve(self, pairs: Ints, reached: AnyCodes, work: Floats, progress: Progress) -> Solved:
+        """Return the values of pairs, of which so many players are reached at most.
+
+        ``work`` is what each of them costs.
+        """
         n = len(pairs)
         bounds = self.q[pairs].astype(np.int64)
         start = np.cumsum(bounds) - bounds
@@ -122,7 +158,7 @@ class TreeGame:
         weights = coalition_weights(int(reached.max(initial=0)))
         # The longest games first, so that no thread is left with one at the end.
         order = np.argsort(-reached, kind="stable")
-        cost = np.cumsum((1 << reached[order].astype(np.int64)) + _WALK)
+        cost = np.cumsum(work[order])
 
         def solve_part(part: Ints) -> None:
             chosen = pairs[part]
@@ -143,9 +179,15 @@ class TreeGame:
             )
             counts[part], full[part], empty[part] = counts_part, full_part, empty_part
 
-        share = np.clip(cost[-1:].sum() // (4 * self.n_threads), _LEAST, _MOST)
-        cuts = np.searchsorted(cost, np.arange(share, cost[-1:].sum(), share))
-        self._in_threads(solve_part, [part for part in np.split(order, np.unique(cuts)) if len(part)])
+        share = np.clip(work.sum() / (4 * self.n_threads), _LEAST, _MOST)
+        cuts = np.searchsorted(cost, np.arange(share, work.sum(), share))
+        parts = [part for part in np.split(order, np.unique(cuts)) if len(part)]
+        in_threads(
+            solve_part,
+            parts,
+            self.n_threads,
+            lambda part: progress.advance(len(part), float(work[part].sum())),
+        )
         kept = np.repeat(start, counts) + _within(counts)
         return Solved(counts, active[kept], phi[kept], full, empty)
 
@@ -162,9 +204,7 @@ class TreeGame:
         values = np.empty((len(pairs), len(coalitions)))
         active = np.empty((len(pairs), q), dtype=np.int32)
 
-        def value_part(part: Ints) -> None:
-            values_part = np.empty((len(part), len(coalitions)))
-            active_part = np.empty((len(part), q), dtype=np.int32)
+        def value_part(part: slice) -> None:
             chosen = pairs[part]
             coalition_risks(
                 self.walker,
@@ -172,12 +212,11 @@ class TreeGame:
                 self.references[chosen],
                 self._switched(chosen),
                 coalitions,
-                active_part,
-                values_part,
+                active[part],
+                values[part],
             )
-            values[part], active[part] = values_part, active_part
 
-        self._in_threads(value_part, [np.array([k]) for k in range(len(pairs))])
+        in_threads(value_part, _parts(len(pairs), size=1 + _ROWS // len(coalitions)), self.n_threads)
         return values, active.astype(np.int64)
 
     def _switched(self, pairs: Ints) -> Codes:
@@ -185,10 +224,10 @@ class TreeGame:
         owners = self.rows[pairs] if self.groups.by_row else np.zeros(1, dtype=np.int64)
         return self.walker.ranks[self.groups.donors[owners]]
 
-    def _in_threads(self, work: Callable[[Ints], None], parts: list[Ints]) -> None:
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            for _ in pool.map(work, parts):
-                pass
+
+def _parts(n: int, size: int = 1024) -> list[slice]:
+    """Cut n pairs into parts of a size for the threads."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _within(counts: Codes) -> Ints:

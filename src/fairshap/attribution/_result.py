@@ -20,11 +20,12 @@ class Attributions:
     Parameters
     ----------
     values : ndarray, shape (rows, players)
-        The Shapley values phi; NaN for rows without a reference.
+        The Shapley values phi; NaN for rows without a reference and rows that were skipped.
     errors : ndarray, shape (rows, players), or None
         The standard errors, if any value is estimated.
     status : ndarray of str, shape (rows,)
-        "exact", "estimated" or, for rows without a reference, "unmatched".
+        "exact", "estimated", "skipped" for rows that cannot reach the threshold, or "unmatched" for rows
+        without a reference.
     switched : Players
         The players, in the order of the columns of ``values``, and the columns that are theirs.
     risk : ndarray, shape (rows,)
@@ -53,7 +54,7 @@ class Attributions:
 
     @property
     def standard_errors(self) -> Floats:
-        """The standard error of each value: 0 where it is exact, NaN for rows without a reference."""
+        """The standard error of each value: 0 where it is exact, NaN where there is none."""
         return np.where(np.isnan(self.values), np.nan, 0.0) if self.errors is None else self.errors
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairshap._messages import listing
 from fairshap._typing import Ints, Native
-from fairshap.attribution import Attributions
+from fairshap.attribution import Attributions, check_threshold
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
@@ -100,16 +100,3 @@ def _read_cells(pool: Table, columns: Ints, rows: Ints) -> list[Any]:
         for k, cell in zip(chosen, pool.store.values(column, rows[chosen]), strict=True):
             cells[k] = cell
     return cells
-
-
-def check_threshold(threshold: Any) -> None:
-    """Raise an error unless the threshold is a positive number."""
-    if (
-        isinstance(threshold, (bool, np.bool_))
-        or not isinstance(threshold, (int, float, np.integer, np.floating))
-        or not threshold > 0
-    ):
-        raise InputError(
-            f"threshold={threshold!r} must be a number above 0: the smallest attribution that leads to "
-            "an edit. The paper uses 0.05."
-        )

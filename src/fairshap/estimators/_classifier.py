@@ -58,12 +58,18 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         With "auto", rows that differ from their reference in more players than this are estimated; by
         default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
-        How many random orders an estimate is drawn from, each walked in both directions.
+        How many random orders an estimate is drawn from at most, each walked in both directions; fewer
+        where each value is clear of the threshold by its error.
+    screen : bool, default=False
+        Leave out the rows none of whose values can reach the threshold, which saves time and changes no
+        edit; their values are NaN.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
     n_jobs : int, default=None
         How many threads match and attribute; all cores by default. The result is the same for any
         number. The estimator has its own parameter.
+    verbose : int, default=0
+        From 1 on, a bar shows how far it is where that takes over two seconds.
 
     Attributes
     ----------

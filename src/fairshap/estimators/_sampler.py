@@ -10,8 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from fairshap._messages import warn
 from fairshap._typing import Native
-from fairshap.attribution import attribute_pairs
-from fairshap.edits import check_threshold, edits_at_least
+from fairshap.attribution import Options, attribute_pairs, check_threshold
+from fairshap.edits import edits_at_least
 from fairshap.estimators._base import Repairer
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
@@ -59,12 +59,18 @@ class FairSHAP(SamplerMixin, Repairer):
         With "auto", rows that differ from their reference in more players than this are estimated; by
         default 20 where the model's trees can be walked, and 12 where it is called.
     n_permutations : int, default=128
-        How many random orders an estimate is drawn from, each walked in both directions.
+        How many random orders an estimate is drawn from at most, each walked in both directions; fewer
+        where each value is clear of the threshold by its error.
+    screen : bool, default=False
+        Leave out the rows none of whose values can reach the threshold, which saves time and changes no
+        edit; their values are NaN.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
     n_jobs : int, default=None
         How many threads match and attribute; all cores by default. The result is the same for any
         number. The estimator has its own parameter.
+    verbose : int, default=0
+        From 1 on, a bar shows how far it is where that takes over two seconds.
 
     Attributes
     ----------
@@ -127,6 +133,16 @@ class FairSHAP(SamplerMixin, Repairer):
             A copy of the target, which is not edited.
         """
         check_threshold(self.threshold)
+        options = Options(
+            self.method,
+            self.max_exact,
+            self.n_permutations,
+            self.threshold,
+            self.screen,
+            self.random_state,
+            self.n_jobs,
+            self.verbose,
+        )
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         is_fitted = is_frozen(self._estimator())
@@ -144,11 +160,7 @@ class FairSHAP(SamplerMixin, Repairer):
             self.matches_,
             players=players,
             n_rows=setting.table.n_rows,
-            method=self.method,
-            max_exact=self.max_exact,
-            n_permutations=self.n_permutations,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
+            options=options,
         )
         self.edits_ = edits_at_least(
             self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold
