@@ -8,7 +8,7 @@ import pytest
 from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from xgboost import XGBClassifier
 
@@ -198,18 +198,23 @@ def test_chosen_columns_are_categories(how, people, monkeypatch):
     assert_same_values(*both_routes(model, X, monkeypatch))
 
 
-def test_chosen_numbers_are_categories_behind_preprocessing_too(people, monkeypatch):
-    X, y = people
-    X = X.assign(town=X["town"].cat.codes * 7.0, sex=X["sex"].cat.codes, number=X["number"].astype(float))
-    model = make_pipeline(
-        FunctionTransformer(shift), HistGradientBoostingClassifier(max_iter=20, categorical_features=[1, 4])
-    )
-    options = {"sensitive": "sex", "privileged": 0}
-    assert_same_values(*both_routes(model.fit(X.astype(float), y), X.astype(float), monkeypatch, **options))
-
-
 def shift(X):
     return np.asarray(X) + 3
+
+
+@pytest.mark.parametrize("step", [FunctionTransformer(shift), "passthrough"], ids=["shifted", "as it is"])
+def test_chosen_numbers_are_categories_behind_preprocessing_too(step, people, monkeypatch):
+    X, y = people
+    X = X.assign(town=X["town"].cat.codes * 7, sex=X["sex"].cat.codes).astype(float)
+    model = Pipeline(
+        [
+            ("step", step),
+            ("model", HistGradientBoostingClassifier(max_iter=20, categorical_features=[1, 4])),
+        ]
+    )
+    before = X.copy()
+    assert_same_values(*both_routes(model.fit(X, y), X, monkeypatch, sensitive="sex", privileged=0))
+    pd.testing.assert_frame_equal(X, before)
 
 
 def test_numbers_are_categories_where_xgboost_is_told_so(people, monkeypatch):

@@ -128,11 +128,15 @@ def _telling_rows(table: Table, columns: Ints) -> Ints:
     """
     rows = [np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64)]
     for column in columns.tolist():
-        cells = table.column(column)
+        # In an array a column's cells stand far apart: they are fetched once.
+        cells = np.ascontiguousarray(table.column(column))
         if table.is_numeric(column):
             is_missing = np.isnan(cells)
-            # numpy's least and greatest are NaN if there is one.
-            low, high = np.where(is_missing, np.inf, cells), np.where(is_missing, -np.inf, cells)
+            if is_missing.any():
+                # numpy's least and greatest is NaN where there is one.
+                low, high = np.where(is_missing, np.inf, cells), np.where(is_missing, -np.inf, cells)
+            else:
+                low = high = cells
             rows.append(np.array([is_missing.argmax(), (cells == 0).argmax(), low.argmin(), high.argmax()]))
         else:
             first = first_rows(cells)

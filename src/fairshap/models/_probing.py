@@ -44,15 +44,23 @@ def probe(
     tried = [_some_values(table, column) for column in range(len(table.names))]
     varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
     donors = np.concatenate(tried)
-    # The first row, the first row with one cell after the other changed, and the mixes, in one go.
-    sources = [
+    # The first row, the first row with one cell after the other changed, and the mixes.
+    probes = [
         np.concatenate([[0], np.where(varied == column, donors, 0), np.where(swapped[:, column], other, own)])
         for column in range(len(tried))
     ]
-    encoded = encode(table.store.mix(sources))
-    owner = _owners(encoded[: 1 + len(varied)], varied, table)[ensemble.features]
-    mixed = ensemble.ranks(encoded[1 + len(varied) :])
-    ranks = _rank_rows(encode, ensemble, table, encoded.shape[1])
+    n_probes = 1 + len(varied)
+    ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
+    size = max(1, _CELLS // int(model.n_features_in_))
+    for start in range(0, table.n_rows, size):
+        rows = np.arange(start, min(start + size, table.n_rows))
+        # The first rows go with the probes: for a small table a transformer's calls are what takes time.
+        before = probes if start == 0 else [rows[:0]] * len(tried)
+        encoded = encode(table.store.mix([np.concatenate([part, rows]) for part in before]))
+        if start == 0:
+            owner = _owners(encoded[:n_probes], varied, table)[ensemble.features]
+            mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
+        ranks[rows] = ensemble.ranks(encoded[len(before[0]) :])
     if (ranks[:, owner < 0] != ranks[:1, owner < 0]).any():
         raise NotNativeError("a feature varies with no column by itself")
     from_other = swapped[:, np.maximum(owner, 0)]
@@ -71,7 +79,10 @@ def _encoder(transformer: Any, model: Any) -> Callable[[Native], Floats]:
         except Exception as error:
             # It may make words of words, for a classifier that takes them: then that is called.
             raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
-        for feature, numbering in numberings(model, numbers).items():
+        known = numberings(model, numbers)
+        if known:
+            numbers = numbers.copy()
+        for feature, numbering in known.items():
             numbers[:, feature] = recode(numbers[:, feature], numbering)
         return numbers
 
@@ -113,15 +124,3 @@ def _owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
             raise NotNativeError(f"a feature is made of the columns {names[0]!r} and {names[1]!r} together")
         owner[features] = column
     return owner
-
-
-def _rank_rows(encode: Callable[[Native], Floats], ensemble: Ensemble, table: Table, width: int) -> Codes:
-    """Return the ranks of all rows, encoded a part at a time."""
-    ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
-    size = max(1, _CELLS // max(width, 1))
-    for start in range(0, table.n_rows, size):
-        rows = np.arange(start, min(start + size, table.n_rows))
-        whole = len(rows) == table.n_rows
-        encoded = encode(table.native if whole else table.store.mix([rows] * len(table.names)))
-        ranks[rows] = ensemble.ranks(encoded)
-    return ranks

@@ -31,11 +31,14 @@ def _read(data: bytes, at: int) -> tuple[Any, int]:
     if marker == _OBJECT:
         found = {}
         while data[at] != _END_OF_OBJECT:
-            name, at = _read_text(data, at)
-            found[name], at = _read(data, at)
+            start, at = _text_bounds(data, at)
+            name = data[start:at].decode()
+            # A model has thousands of arrays: one call less for each.
+            found[name], at = _read_array(data, at + 1) if data[at] == _ARRAY else _read(data, at)
         return found, at + 1
     if marker == _STRING:
-        return _read_text(data, at)
+        start, at = _text_bounds(data, at)
+        return data[start:at].decode(), at
     if marker in _CONSTANTS:
         return _CONSTANTS[marker], at
     if marker not in _STRUCTS:
@@ -44,9 +47,11 @@ def _read(data: bytes, at: int) -> tuple[Any, int]:
     return number.unpack_from(data, at)[0], at + number.size
 
 
-def _read_text(data: bytes, at: int) -> tuple[str, int]:
-    length, at = _read(data, at)
-    return data[at : at + length].decode(), at + length
+def _text_bounds(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a text whose length stands at a place starts and ends."""
+    number = _STRUCTS[data[at]]
+    start = at + 1 + number.size
+    return start, start + number.unpack_from(data, at + 1)[0]
 
 
 def _read_array(data: bytes, at: int) -> tuple[Any, int]:
