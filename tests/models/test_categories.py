@@ -73,11 +73,11 @@ def people():
 
 
 MODELS = {
-    "xgboost": XGBClassifier(n_estimators=20, enable_categorical=True),
+    "xgboost": XGBClassifier(n_jobs=1, n_estimators=20, enable_categorical=True),
     "xgboost, one category a split": XGBClassifier(
         n_estimators=20, enable_categorical=True, max_cat_to_onehot=50
     ),
-    "lightgbm": LGBMClassifier(n_estimators=20, verbose=-1, min_data_per_group=5, cat_smooth=1),
+    "lightgbm": LGBMClassifier(n_jobs=1, n_estimators=20, verbose=-1, min_data_per_group=5, cat_smooth=1),
     "scikit-learn": HistGradientBoostingClassifier(max_iter=20),
 }
 IN_PANDAS = pytest.mark.parametrize("name", MODELS)
@@ -161,11 +161,13 @@ def test_missing_values_that_training_had_none_of(name, people, monkeypatch):
 def test_early_stopping_keeps_the_categories(name, people, monkeypatch):
     X, y = people
     if name == "xgboost":
-        model = XGBClassifier(n_estimators=200, early_stopping_rounds=3, enable_categorical=True)
+        model = XGBClassifier(n_jobs=1, n_estimators=200, early_stopping_rounds=3, enable_categorical=True)
         model.fit(X[:N], y[:N], eval_set=[(X[N:], y[N:])], verbose=0)
         assert model.best_iteration < 190
     else:
-        model = LGBMClassifier(n_estimators=200, verbose=-1, early_stopping_round=3, min_data_per_group=5)
+        model = LGBMClassifier(
+            n_jobs=1, n_estimators=200, verbose=-1, early_stopping_round=3, min_data_per_group=5
+        )
         model.fit(X[:N], y[:N], eval_set=[(X[N:], y[N:])])
         assert model.best_iteration_ < 190
     assert_same_values(*both_routes(model, X, monkeypatch))
@@ -221,7 +223,9 @@ def test_numbers_are_categories_where_xgboost_is_told_so(people, monkeypatch):
     X, y = people
     codes = np.column_stack([X["sex"].cat.codes, X["number"].cat.codes, X["income"], X["town"].cat.codes])
     codes[codes[:, 3] < 0, 3] = np.nan
-    model = XGBClassifier(n_estimators=20, feature_types=["q", "c", "q", "c"], enable_categorical=True)
+    model = XGBClassifier(
+        n_jobs=1, n_estimators=20, feature_types=["q", "c", "q", "c"], enable_categorical=True
+    )
     codes[codes[:, 1] < 0, 1] = 30
     model.fit(codes, y)
     codes[5:200:7, 1], codes[6:200:7, 1] = -1, 1000
@@ -263,7 +267,7 @@ def test_a_missing_category_that_scikit_learn_reads_as_another_is_noticed(people
 def test_ordered_categories_are_numbers_to_lightgbm(people, monkeypatch):
     X, y = people
     X = X.assign(number=X["number"].cat.as_ordered(), town=X["town"].cat.as_ordered())
-    model = LGBMClassifier(n_estimators=20, verbose=-1).fit(X, y)
+    model = LGBMClassifier(n_jobs=1, n_estimators=20, verbose=-1).fit(X, y)
     assert_same_values(*both_routes(model, X, monkeypatch))
 
 
@@ -277,5 +281,5 @@ def test_numbered_categories_are_numbers_to_a_forest(people, monkeypatch):
 @pytest.mark.parametrize("missing", [0.0, 2.0])
 def test_a_number_that_is_missing_to_xgboost_beside_categories(missing, people, monkeypatch):
     X, y = people
-    model = XGBClassifier(n_estimators=20, enable_categorical=True, missing=missing).fit(X, y)
+    model = XGBClassifier(n_jobs=1, n_estimators=20, enable_categorical=True, missing=missing).fit(X, y)
     assert_same_values(*both_routes(model, X, monkeypatch))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshap._kernels.ranking import rank_numbers
 from fairshap._kernels.trees import Trees, margins
 from fairshap._typing import Bools, Codes, Floats, Ints
 from fairshap.models._errors import NotNativeError
@@ -52,27 +53,29 @@ class Ensemble:
 
         A category is its own rank.
         """
-        ranks = np.empty((len(encoded), len(self.features)), dtype=np.int32)
-        for k, feature in enumerate(self.features):
-            ranks[:, k] = self.rank(k, encoded[:, feature])
-        return ranks
+        return self.rank(np.arange(len(self.features)), encoded[:, self.features])
 
-    def rank(self, k: int, values: Floats) -> Codes:
-        """Return the ranks of the values of one feature, by its place in ``features``."""
-        with np.errstate(over="ignore"):
-            values = values.astype(self.dtype)
-        is_missing = np.isnan(values)
-        if not np.isnan(self.missing):
-            is_missing |= values == self.dtype(self.missing)
-        cuts = self.thresholds[k]
-        if cuts is None:
-            # The last place of a table is for categories that no split names, or that cannot be.
-            last = self.n_categories - 1
-            values = np.where((values < 0) | (values > last), last, values)
-            values[is_missing] = -1
-            return values.astype(np.int32)
-        ranks = np.searchsorted(cuts, values, side="right" if self.strict else "left").astype(np.int32)
-        ranks[is_missing] = -1
+    def rank(self, places: Ints, values: Floats) -> Codes:
+        """Return the ranks of some features, by their places in ``features``, one column for each."""
+        cuts = [np.empty(0) if self.thresholds[k] is None else self.thresholds[k] for k in places]
+        starts = np.cumsum([0, *(len(part) for part in cuts)])
+        ranks: Codes = rank_numbers(
+            # In one layout, for which there is one compiled kernel.
+            np.require(values, np.float64, ["C", "W"]),
+            np.concatenate([*cuts, np.empty(0)]).astype(np.float64),
+            starts,
+            self.strict,
+            self.dtype is np.float32,
+            float(self.dtype(self.missing)),
+        )
+        # The last place of a table is for categories that no split names, or that cannot be.
+        last = self.n_categories - 1
+        for column, k in enumerate(places):
+            if self.thresholds[k] is None:
+                known = np.where(
+                    (values[:, column] >= 0) & (values[:, column] < last), values[:, column], last
+                )
+                ranks[:, column] = np.where(ranks[:, column] < 0, -1, known)
         return ranks
 
     @property
