@@ -226,8 +226,7 @@ def shifted_by_the_second(X):
 CALLED = {
     "LogisticRegression is no tree ensemble": LogisticRegression(),
     "AdaBoostClassifier is no tree ensemble": AdaBoostClassifier(n_estimators=5),
-    "trees of GradientBoostingClassifier": GradientBoostingClassifier(loss="exponential"),
-    "trees of LGBMClassifier": LGBMClassifier(zero_as_missing=True, verbose=-1),
+    "LGBMClassifier cannot be read as trees": LGBMClassifier(zero_as_missing=True, verbose=-1),
     "XGBClassifier cannot be read as trees": XGBClassifier(booster="gblinear"),
     "made of the columns 0 and 1 together": make_pipeline(
         FunctionTransformer(running_sums), XGBClassifier(n_estimators=5)
@@ -248,14 +247,6 @@ def test_what_cannot_be_walked_is_called_and_it_is_said_why(reason, numbers):
     result = attribute(model, X, plan, sensitive=0, privileged=1, max_exact=4)
     assert result.route.startswith("model calls: ")
     assert reason.partition(",")[0] in result.route
-
-
-def test_native_categories_are_called_for_now(mixed):
-    X, y = mixed
-    X = X.astype({"sex": "category", "town": "category"})
-    model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
-    result = attribute(model, X, some_pairs(2 * N), sensitive="sex", privileged="m")
-    assert result.route == "model calls: the model reads the categories of the frame by itself"
 
 
 def test_too_many_active_players_are_estimated(numbers):

@@ -1,7 +1,7 @@
 """Models: a fitted classifier as one number a row, and how an estimator becomes one.
 
-``fairshap.models._native``, a tree ensemble as arrays, is imported where it is needed: with it come
-numba and treelite, which a small table never waits for.
+``fairshap.models._native``, a tree ensemble as arrays, is imported where it is needed: with it comes
+numba, which a small table never waits for.
 """
 
 from fairshap.models._encoding import ColumnEncoder
