@@ -150,7 +150,6 @@ def test_some_trees_of_a_single_leaf_are_walked(numbers, monkeypatch):
 CALLED = {
     "zeros are missing values to it (zero_as_missing)": lightgbm(zero_as_missing=True),
     "its leaves are linear models (linear_tree)": lightgbm(linear_tree=True),
-    "its booster is gblinear": XGBClassifier(n_jobs=1, n_estimators=5, booster="gblinear"),
     "binary:hinge": XGBClassifier(n_jobs=1, n_estimators=5, objective="binary:hinge"),
     "it starts from the predictions of LogisticRegression": GradientBoostingClassifier(
         n_estimators=5, init=LogisticRegression()

@@ -1,13 +1,13 @@
 """Attribute the risk of each row to its players."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._progress import Progress
-from fairshap._typing import AnyCodes, Native
+from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._game import Game
 from fairshap.attribution._options import Method, Options
 from fairshap.attribution._permutations import estimate_pairs
@@ -21,6 +21,7 @@ from fairshap.risk import Risk
 from fairshap.table import Players, PlayersLike
 
 if TYPE_CHECKING:
+    from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._native import TreeGame
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
@@ -59,8 +60,9 @@ def attribute(
     The game of a row x with reference r is ``v(S) = DR(x on S, r elsewhere)``, with
     ``DR(x) = |f(x, A=0) - f(x, A=1)|``; phi_k is player k's Shapley value in it.
 
-    The trees of XGBoost, LightGBM and scikit-learn classifiers are walked, also behind preprocessing
-    that works column by column; any other model is called. ``route`` in the result says which.
+    The trees of XGBoost, LightGBM and scikit-learn classifiers are walked, and linear classifiers are solved
+    by their weights, for any number of players, also behind preprocessing that works column by column;
+    any other model is called. ``route`` in the result says which.
 
     Parameters
     ----------
@@ -147,41 +149,57 @@ def attribute_pairs(
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     by_calls = Game(risk, players, plan.row, plan.reference)
     rows = Rows(plan, players, n_rows)
-    trees, route = _trees_of(by_calls, options.n_jobs)
+    game, route = _native_game(by_calls, options)
     seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
-    if trees is None:
-        _attribute_by_calls(by_calls, rows, options, seed)
+    if route == "trees":
+        _attribute_by_trees(cast("TreeGame", game), rows, options, seed)
     else:
-        _attribute_by_trees(trees, rows, options, seed)
+        left = np.arange(len(plan))
+        if game is not None:
+            with Progress("Attributing", len(plan), options.verbose) as progress:
+                left = cast("LinearGame", game).solve(rows, progress)
+        _attribute_by_calls(by_calls, left, rows, options, seed)
     return rows.attributions(route, risk.setting.table.store.library)
 
 
-def _trees_of(game: Game, n_jobs: int | None) -> tuple["TreeGame | None", str]:
-    """Return the same games through the model's trees, if that can be, and how they are played."""
+def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
+    """Return the same games through the model's own parts, if that can be, and how they are played."""
     if (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
         return None, "model calls: the table is small"
+    from fairshap.attribution._linear import LinearGame, is_linear
     from fairshap.attribution._native import TreeGame
 
+    pairs = game.risk, game.players, game.rows, game.references
     try:
-        return TreeGame(game.risk, game.players, game.rows, game.references, n_jobs), "trees"
-    except NotNativeError as reason:
-        return None, f"model calls: {reason}"
+        return TreeGame(*pairs, options.n_jobs), "trees"
+    except NotNativeError as error:
+        reason = error
+    if is_linear(game.risk.scorer):
+        if options.method == "permutation":
+            return None, "model calls: permutations were asked for, which a linear model has no use for"
+        try:
+            return LinearGame(*pairs, options.n_jobs), "weights"
+        except NotNativeError as error:
+            reason = error
+    return None, f"model calls: {reason}"
 
 
-def _attribute_by_calls(game: Game, rows: Rows, options: Options, seed: int) -> None:
+def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
     most = _most(options, _AUTO_BY_CALLS)
-    _check_most(game.q[game.q <= most])
-    exact, estimated = (np.unique(game.q[chosen]).tolist() for chosen in (game.q <= most, game.q > most))
-    with Progress("Attributing", len(game.q), options.verbose) as progress:
-        for q in exact:
+    of_pairs = game.q[pairs]
+    _check_most(of_pairs[of_pairs <= most])
+    with Progress("Attributing", len(pairs), options.verbose) as progress:
+        for q in np.unique(of_pairs).tolist():
+            same = pairs[of_pairs == q]
+            if q > most:
+                estimate_pairs(game, same, q, rows, options, seed, progress)
+                continue
             coalitions = AllCoalitions(q)
-            for batch in game.batches(np.flatnonzero(game.q == q), len(coalitions)):
+            for batch in game.batches(same, len(coalitions)):
                 values, active = game.values(batch, q, coalitions)
                 counts = np.full(len(batch), q)
                 rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
                 progress.advance(len(batch), len(batch))
-        for q in estimated:
-            estimate_pairs(game, np.flatnonzero(game.q == q), q, rows, options, seed, progress)
 
 
 def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: int) -> None:

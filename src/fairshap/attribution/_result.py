@@ -33,7 +33,7 @@ class Attributions:
     reference_risk : ndarray, shape (rows,)
         The same for its reference, seen from the row's own group.
     route : str
-        "trees" if the model's trees were walked, or "model calls" with the reason.
+        "trees" if the model's trees were walked, "weights" if it is linear, or "model calls" with the reason.
     library : str
         The library of the frame that :meth:`frame` returns.
     """

@@ -57,9 +57,9 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
         If the model is no tree ensemble, if its preprocessing mixes columns, or if the walker's
         probabilities differ from the model's by more than 1e-6.
     """
-    transformer, model = _split(scorer.model)
+    transformer, model = split(scorer.model)
     ensemble = import_trees(model)
-    mixes = _some_mixes(table)
+    mixes = some_mixes(table)
     if transformer is None:
         ranked = RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
     else:
@@ -68,7 +68,7 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     return ranked
 
 
-def _split(model: Any) -> tuple[Any, Any]:
+def split(model: Any) -> tuple[Any, Any]:
     """Return the steps before the classifier, None if there are none, and the classifier."""
     while isinstance(model, (FrozenEstimator, Relabelled)):
         model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
@@ -107,7 +107,7 @@ def _blocks(numbers: Floats, columns: Ints) -> Iterator[tuple[int, Floats]]:
         yield start, numbers[start : start + size].take(columns, axis=1)
 
 
-def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
+def some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     """Return pairs of rows, and for each pair which columns are taken from the second row."""
     # The same rows every time: what is checked must not depend on a seed.
     rng = np.random.default_rng(0)

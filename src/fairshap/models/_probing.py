@@ -39,26 +39,23 @@ def probe(
     NotNativeError
         If a feature is made of several columns, or mixed rows are not encoded as their cells are.
     """
-    encode = _encoder(transformer, model)
+    encode = make_encoder(transformer, model)
     own, other, swapped = mixes
-    tried = [_some_values(table, column) for column in range(len(table.names))]
-    varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
-    donors = np.concatenate(tried)
-    # The first row, the first row with one cell after the other changed, and the mixes.
+    varied, changes = one_by_one(table)
     probes = [
-        np.concatenate([[0], np.where(varied == column, donors, 0), np.where(swapped[:, column], other, own)])
-        for column in range(len(tried))
+        np.concatenate([rows, np.where(swapped[:, column], other, own)])
+        for column, rows in enumerate(changes)
     ]
-    n_probes = 1 + len(varied)
+    n_probes = len(changes[0])
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
     size = max(1, _CELLS // int(model.n_features_in_))
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
         # The first rows go with the probes: for a small table a transformer's calls are what takes time.
-        before = probes if start == 0 else [rows[:0]] * len(tried)
+        before = probes if start == 0 else [rows[:0]] * len(changes)
         encoded = encode(table.store.mix([np.concatenate([part, rows]) for part in before]))
         if start == 0:
-            owner = _owners(encoded[:n_probes], varied, table)[ensemble.features]
+            owner = find_owners(encoded[:n_probes], varied, table)[ensemble.features]
             mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
         ranks[rows] = ensemble.ranks(encoded[len(before[0]) :])
     if (ranks[:, owner < 0] != ranks[:1, owner < 0]).any():
@@ -69,7 +66,7 @@ def probe(
     return ranks, owner
 
 
-def _encoder(transformer: Any, model: Any) -> Callable[[Native], Floats]:
+def make_encoder(transformer: Any, model: Any) -> Callable[[Native], Floats]:
     """Return a function from rows to the numbers that the trees compare."""
 
     def encode(rows: Native) -> Floats:
@@ -97,6 +94,19 @@ def _numbers(encoded: Any) -> Floats:
     return np.asarray(encoded.to_numpy() if hasattr(encoded, "to_numpy") else encoded, dtype=np.float64)
 
 
+def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
+    """Return the first row, and the first row with one cell after the other changed.
+
+    They come as the rows that each column is taken from; which column is changed comes before.
+    """
+    tried = [_some_values(table, column) for column in range(len(table.names))]
+    varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
+    donors = np.concatenate(tried)
+    return varied, [
+        np.concatenate([[0], np.where(varied == column, donors, 0)]) for column in range(len(tried))
+    ]
+
+
 def _some_values(table: Table, column: int) -> Ints:
     """Return rows that between them have every value of a column, or many, and a missing one too."""
     cells = table.column(column)
@@ -108,7 +118,7 @@ def _some_values(table: Table, column: int) -> Ints:
     return np.append(some, missing.argmax())
 
 
-def _owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
+def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
     """Return which column moves each feature, -1 where none does.
 
     One row is repeated, and one column after the other goes through its values.

@@ -47,7 +47,7 @@ def import_trees(model: Any) -> Ensemble:
     reads += [read for kind, read in _SKLEARN.items() if isinstance(model, kind)]
     read = next((read for read in reads if read is not None), None)
     if read is None:
-        raise NotNativeError(f"{name} is no tree ensemble that fairshap reads")
+        raise NotNativeError(f"{name} is neither a tree ensemble nor a linear model that fairshap reads")
     try:
         return read(model)
     except NotNativeError as error:

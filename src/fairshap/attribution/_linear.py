@@ -1,0 +1,92 @@
+"""The game of a linear model, whose margins are sums over the columns."""
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from fairshap._kernels.additive import MOST, Sums, gauss_rules, solve_sums
+from fairshap._kernels.games import coalition_weights
+from fairshap._progress import Progress, in_threads
+from fairshap._typing import Floats, Ints
+from fairshap.attribution._rows import Rows
+from fairshap.models._linear import is_linear, read_linear
+from fairshap.risk import Risk
+from fairshap.table import Players
+
+__all__ = ["LinearGame", "is_linear"]
+
+# The cells of a part of the pairs: 2 Mi numbers are 16 MiB.
+_CELLS = 1 << 21
+
+
+class LinearGame:
+    """Many games at once, one for each pair of a row and its reference, through a linear model's weights.
+
+    Parameters
+    ----------
+    risk : Risk
+        The model, the table and the attribute.
+    players : Players
+        Which columns are switched as one.
+    rows, references : ndarray of int, shape (pairs,)
+        Positions in the table.
+    n_jobs : int, optional
+        How many threads work; all cores by default.
+    """
+
+    def __init__(
+        self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
+    ) -> None:
+        self.table = read_linear(risk.scorer, risk.setting.table)
+        self.groups, self.column = risk.setting.groups, risk.setting.column
+        self.rows, self.references = rows, references
+        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
+        self.is_player = np.zeros((len(risk.setting.table.names), len(players.names)))
+        self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
+        self.is_player[self.column] = 0.0
+
+    def solve(self, rows: Rows, progress: Progress) -> Ints:
+        """Add the values of all pairs to their rows; return the pairs that could not be solved."""
+        n_players = self.is_player.shape[1]
+        rules = coalition_weights(min(n_players, MOST)), *gauss_rules(n_players)
+        size = max(1, _CELLS // (len(self.table.components) * len(self.is_player)))
+        parts = np.split(np.arange(len(self.rows)), range(size, len(self.rows), size))
+        results, left = {}, []
+
+        def solve_part(part: Ints) -> None:
+            phi, (full, empty) = np.zeros((len(part), n_players)), np.empty((2, len(part)))
+            solved = np.empty(len(part), dtype=np.bool_)
+            solve_sums(self._sums(part), *rules, phi, full, empty, solved)
+            results[int(part[0])] = phi, full, empty, solved
+
+        def add_part(part: Ints) -> None:
+            phi, full, empty, solved = results.pop(int(part[0]))
+            phi = phi[solved]
+            pair, active = np.nonzero(phi)
+            counts = np.bincount(pair, minlength=len(phi))
+            rows.add(part[solved], counts, active, phi[pair, active], full[solved], empty[solved])
+            left.append(part[~solved])
+            progress.advance(len(part), len(part))
+
+        in_threads(solve_part, [part for part in parts if len(part)], self.n_threads, add_part)
+        return np.concatenate([*left, np.empty(0, dtype=np.int64)])
+
+    def _sums(self, part: Ints) -> Sums:
+        """Return the margins of some pairs."""
+        own, other = (self.table.terms(at[part]) for at in (self.rows, self.references))
+        owners = self.rows[part] if self.groups.by_row else np.zeros(1, dtype=np.int64)
+        without: Floats = np.delete(other, self.column, axis=2)
+        return Sums(
+            steps=(own - other) @ self.is_player,
+            level=without.sum(axis=2) + self.table.constants[:, None],
+            shifts=self._shifts(owners),
+            shares=np.full(len(own), 1.0 / len(own)),
+            contrasts=np.array(self.groups.contrasts, dtype=np.int64),
+            is_logistic=self.table.is_logistic,
+        )
+
+    def _shifts(self, owners: Ints) -> Floats:
+        """Return what the attribute's values add for some rows, shape (components, rows, alternatives)."""
+        donors = self.groups.donors[owners]
+        terms = self.table.terms(donors.ravel())[:, :, self.column]
+        return np.ascontiguousarray(terms).reshape(len(terms), *donors.shape)
