@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
+from fairshap.groups import Labels, Setting
+from fairshap.matching import match_rows
 from tests.conftest import to_library, to_pandas
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
@@ -83,6 +85,39 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
     for plan in plans[1:]:
         assert plan.reference.tobytes() == plans[0].reference.tobytes()
         assert plan.distance.tobytes() == plans[0].distance.tobytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), st.integers(1, 30))
+def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
+    X, y = table
+    plan, nearest = match(X, y, **SETTING, k=k), match(X, y, **SETTING)
+    assert_array_equal(plan.best, nearest.best)
+    sexes = X["sex"].to_numpy()
+    for i in range(len(X)):
+        mine = plan.row == i
+        qualified = int(((sexes != sexes[i]) & (y == y[i])).sum())
+        assert mine.sum() == min(k, qualified)
+        assert_array_equal(plan.weight[mine], 1 / min(k, qualified))
+        assert len(set(plan.reference[mine])) == mine.sum()
+        steps = np.diff(plan.distance[mine])
+        assert (steps >= 0).all()
+        assert (np.diff(plan.reference[mine])[steps == 0] > 0).all()
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", True, None])
+def test_k_must_be_a_number_of_references(people, k):
+    with pytest.raises(InputError, match=r"is not a number of references; give a whole number from 1 on"):
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, k=k)
+
+
+def test_progress_adds_up_to_the_matched_rows():
+    X = pd.DataFrame({"sex": ["m", "f", "m", "f", None, "m"], "x": range(6)})
+    setting = Setting.read(X, "sex", "m", None, is_fitted=False)
+    told = []
+    with pytest.warns(UnmatchedRowsWarning):
+        plan = match_rows(setting, Labels.read([0, 0, 1, 0, 1, 1], 6), advance=told.append)
+    assert sum(told) == 3 == len(plan)
 
 
 def test_ties_go_to_the_lowest_row():

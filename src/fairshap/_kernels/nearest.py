@@ -22,12 +22,16 @@ def nearest_rows(
     mismatch: float,
     start: int,
     stop: int,
+    other_start: int,
+    other_stop: int,
     nearest: Ints,
     squared: Floats,
     other_nearest: Ints,
     other_squared: Floats,
 ) -> None:
-    """Write the nearest row of the other side for the rows from ``start`` to ``stop``, and back.
+    """Write the nearest of some rows of the other side for some rows of this side, and back.
+
+    Every distance is taken, which is quickest where no block of rows can be left out.
 
     Parameters
     ----------
@@ -39,22 +43,24 @@ def nearest_rows(
         Where the last columns of numbers are missing.
     codes, other_codes : ndarray of integers, shape (columns, rows)
         Categories.
-    nearest, squared : ndarray, shape (rows,)
-        Written for the rows from ``start`` to ``stop``.
-    other_nearest, other_squared : ndarray, shape (other rows,)
-        Lowered where one of these rows is nearer; ``other_squared`` starts as infinity.
+    start, stop, other_start, other_stop : int
+        Which rows of either side.
+    nearest, squared : ndarray, shape (stop - start,)
+        Written: the nearest of these rows of the other side, the lowest of equally near ones.
+    other_nearest, other_squared : ndarray, shape (other_stop - other_start,)
+        Written: the same the other way round.
     """
     distance = np.empty(_WIDTH)
     count = np.empty(_WIDTH, dtype=np.uint8)
     total = np.empty(_WIDTH, dtype=np.int32)
-    n_other = other_numbers.shape[1]
     n_whole = len(weights) - len(missing)
-    for i in range(start, stop):
-        squared[i] = np.inf
-        nearest[i] = 0
-    for low in range(0, n_other, _WIDTH):
-        width = min(_WIDTH, n_other - low)
-        theirs = other_squared[low : low + width]
+    squared[:] = np.inf
+    nearest[:] = other_start
+    other_squared[:] = np.inf
+    other_nearest[:] = start
+    for low in range(other_start, other_stop, _WIDTH):
+        width = min(_WIDTH, other_stop - low)
+        theirs = other_squared[low - other_start : low - other_start + width]
         for i in range(start, stop):
             for j in range(width):
                 distance[j] = 0.0
@@ -124,7 +130,7 @@ def nearest_rows(
             for j in range(width):
                 distance[j] += mismatch * total[j]
             # Few rows are nearer than what is known: counting them is quicker than looking at each.
-            mine = squared[i]
+            mine = squared[i - start]
             nearer = 0
             nearer_back = 0
             for j in range(width):
@@ -134,10 +140,10 @@ def nearest_rows(
                 for j in range(width):
                     if distance[j] < mine:
                         mine = distance[j]
-                        nearest[i] = low + j
-                squared[i] = mine
+                        nearest[i - start] = low + j
+                squared[i - start] = mine
             if nearer_back > 0:
                 for j in range(width):
                     if distance[j] < theirs[j]:
                         theirs[j] = distance[j]
-                        other_nearest[low + j] = i
+                        other_nearest[low - other_start + j] = i
