@@ -10,8 +10,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from fairshap._kernels import blocks as blocks_module
 from fairshap._kernels import search as search_module
-from fairshap._kernels.blocks import ROWS, Rows, blocks_of, buckets_of
+from fairshap._kernels.blocks import blocks_of, buckets_of
 from fairshap._kernels.distance import MISMATCH, nearest_both_ways, search_plainly
+from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.search import search
 from fairshap._kernels.threads import in_threads
 

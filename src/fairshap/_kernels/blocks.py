@@ -1,39 +1,20 @@
-"""Rows in blocks of similar ones, with what their cells are within."""
+"""Blocks of similar rows, with what their cells are within."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._typing import AnyCodes, Bools, Bytes, Floats, Ints
+from fairshap._kernels.ordering import ROWS, Buckets, Rows, order_rows
+from fairshap._typing import AnyCodes, Bytes, Floats, Ints
 
-# The rows of a block. The number is written into the machine code, so that loops need no remainder.
-ROWS = 64
-# The blocks of a group, whose bounds are taken together; likewise.
+# The blocks of a group, whose bounds are taken together: a constant, so that loops need no remainder.
 LANES = 64
 
 # The categories told apart in bounds: others share a bucket with one of them.
 _BUCKETS = 256
 # The bytes that the buckets of all blocks may take.
 _BUCKET_BYTES = 1 << 26
-
-# The rows of a part that are looked at before it is split: enough to see where it is wide.
-_SAMPLE = 512
-# A category is rare if fewer than one in so many rows have it.
-_RARE = 16
-# Splits above a part after which it is split in the middle: no table has the tree degenerate.
-_DEEPEST = 256
-
-
-class Rows(NamedTuple):
-    """The rows of one side, each in one piece."""
-
-    #: shape (rows, columns of numbers), 0 where one is missing
-    numbers: Floats
-    #: shape (rows, columns with missing numbers, which are the last), 1 where one is missing
-    missing: Bytes
-    #: shape (rows, columns of categories), from 0 on
-    codes: AnyCodes
 
 
 class Boxes(NamedTuple):
@@ -50,15 +31,6 @@ class Boxes(NamedTuple):
     first: Ints
 
 
-class Buckets(NamedTuple):
-    """The categories of each column, told apart by their last bits."""
-
-    #: The bits that count
-    mask: int
-    #: shape (columns of categories + 1,): where the buckets of each column begin
-    offsets: Ints
-
-
 class Blocks(NamedTuple):
     """The rows of one side in blocks; cells beyond a block's rows repeat its last row."""
 
@@ -70,7 +42,7 @@ class Blocks(NamedTuple):
     numbers: Floats
     missing: Bytes
     codes: AnyCodes
-    buckets: "Buckets"
+    buckets: Buckets
     boxes: Boxes
     #: The boxes of the groups of ``LANES`` blocks.
     groups: Boxes
@@ -117,114 +89,6 @@ def _open_boxes(rows: Rows, n_sets: int, n_buckets: int) -> Boxes:
         np.ones((tiles, n_buckets, LANES), dtype=np.uint8),
         np.full(n_sets, len(rows.numbers)),
     )
-
-
-@compiled
-def order_rows(
-    rows: Rows, weights: Floats, mismatch: float, buckets: Buckets, order: Ints, is_start: Bools
-) -> None:
-    """Order the rows so that similar ones stand together, and mark where blocks of them start.
-
-    A tree: a part with too many rows is split in two by the column in which its rows are farthest apart. ``order`` counts the rows up at first; within a block they still ascend.
-    """
-    n = len(order)
-    # The smaller part is split first, so that no more parts wait than the number of rows has bits.
-    waiting = np.empty((64, 3), dtype=np.int64)
-    waiting[0] = 0, n, 0
-    n_waiting = 1 if n else 0
-    aside = np.empty(n, dtype=np.int64)
-    counts = np.empty(buckets.mask + 1, dtype=np.int64)
-    while n_waiting:
-        n_waiting -= 1
-        start, stop, depth = waiting[n_waiting]
-        if stop - start <= ROWS:
-            is_start[start] = True
-            continue
-        middle = start
-        if depth < _DEEPEST:
-            part = order[start:stop]
-            column, pivot, is_one = _widest(rows, weights, mismatch, buckets, part, counts)
-            if column >= 0:
-                middle += _split(rows, buckets.mask, part, column, pivot, is_one, aside)
-        if middle == start or middle == stop:
-            middle = (start + stop) // 2
-        small, large = (start, middle), (middle, stop)
-        if middle - start > stop - middle:
-            small, large = large, small
-        waiting[n_waiting] = large[0], large[1], depth + 1
-        waiting[n_waiting + 1] = small[0], small[1], depth + 1
-        n_waiting += 2
-
-
-@compiled
-def _widest(
-    rows: Rows, weights: Floats, mismatch: float, buckets: Buckets, part: Ints, counts: Ints
-) -> tuple[int, float, bool]:
-    """Return the column to split by, where, and whether one category is split off.
-
-    The column is the one in which a row is farthest, on average, from the half where it is not: half the
-    variance of a number that is spread evenly, and a mismatch as often as two rows are parted. Columns of
-    categories come after those of numbers; -1 if all rows are equal.
-    """
-    n_numbers = rows.numbers.shape[1]
-    step = max(1, len(part) // _SAMPLE)
-    n_seen = (len(part) + step - 1) // step
-    widest, column, pivot, is_one = 0.0, -1, 0.0, False
-    for k in range(n_numbers):
-        origin = rows.numbers[part[0], k]
-        total, squares = 0.0, 0.0
-        for i in range(0, len(part), step):
-            x = rows.numbers[part[i], k] - origin
-            total += x
-            squares += x * x
-        mean = total / n_seen
-        width = 0.5 * weights[k] * (squares / n_seen - mean * mean)
-        if width > widest:
-            widest, column, pivot = width, k, origin + mean
-    for k in range(rows.codes.shape[1]):
-        size = buckets.offsets[k + 1] - buckets.offsets[k]
-        counts[:size] = 0
-        for i in range(0, len(part), step):
-            counts[rows.codes[part[i], k] & buckets.mask] += 1
-        most = 0
-        for v in range(size):
-            most = v if counts[v] > counts[most] else most
-        # The most frequent category is split off; many rare ones are halved.
-        is_frequent = counts[most] * _RARE >= n_seen
-        share = counts[most] / n_seen if is_frequent else 0.5
-        width = mismatch * 2.0 * share * (1.0 - share)
-        if width > widest:
-            widest, column, is_one = width, n_numbers + k, is_frequent
-            if not is_frequent:
-                most, below = 0, counts[0]
-                while 2 * below < n_seen:
-                    most += 1
-                    below += counts[most]
-            pivot = float(most)
-    return column, pivot, is_one
-
-
-@compiled
-def _split(rows: Rows, mask: int, part: Ints, column: int, pivot: float, is_one: bool, aside: Ints) -> int:
-    """Move the rows on one side of the pivot to the front, in their order, and return their number."""
-    n_numbers = rows.numbers.shape[1]
-    n_front, n_aside = 0, 0
-    for i in range(len(part)):
-        row = part[i]
-        if column < n_numbers:
-            in_front = rows.numbers[row, column] < pivot
-        else:
-            bucket = rows.codes[row, column - n_numbers] & mask
-            in_front = bucket == pivot if is_one else bucket <= pivot
-        if in_front:
-            part[n_front] = row
-            n_front += 1
-        else:
-            aside[n_aside] = row
-            n_aside += 1
-    for i in range(n_aside):
-        part[n_front + i] = aside[i]
-    return n_front
 
 
 @compiled

@@ -133,10 +133,8 @@ def _none_found(n: int, m: int, k: int) -> tuple[Ints, Floats]:
 
 def _lowest(distances: Floats, k: int) -> tuple[Ints, Floats]:
     """Return where the k lowest numbers of each row stand, of equal ones the first, and the numbers."""
-    if k == 1:
-        place = distances.argmin(axis=1)[:, None]
-    else:
-        place = distances.argsort(axis=1, kind="stable")[:, :k]
+    ordered = distances.argmin(axis=1)[:, None] if k == 1 else distances.argsort(axis=1, kind="stable")
+    place = ordered[:, :k]
     return place, np.take_along_axis(distances, place, axis=1)
 
 

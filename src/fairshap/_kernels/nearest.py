@@ -3,7 +3,8 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._typing import AnyCodes, Floats, Ints
+from fairshap._kernels.ordering import Rows
+from fairshap._typing import Floats, Ints
 
 # The rows of the other side whose distances are held at a time: they stay in the fastest cache.
 _WIDTH = 1024
@@ -12,13 +13,9 @@ _WIDTH = 1024
 # No flag lets the compiler reorder or fuse a sum, so that ties are the same as in numpy.
 @compiled
 def nearest_rows(
-    numbers: Floats,
+    rows: Rows,
     weights: Floats,
-    missing: AnyCodes,
-    codes: AnyCodes,
-    other_numbers: Floats,
-    other_missing: AnyCodes,
-    other_codes: AnyCodes,
+    others: Rows,
     mismatch: float,
     start: int,
     stop: int,
@@ -35,29 +32,26 @@ def nearest_rows(
 
     Parameters
     ----------
-    numbers, other_numbers : ndarray of float64, shape (columns, rows)
-        0 where a number is missing.
+    rows, others : Rows
+        Turned round, so that the cells of a column stand in one piece.
     weights : ndarray of float64, shape (columns,)
         What a squared difference of one counts.
-    missing, other_missing : ndarray of uint8, shape (columns with missing numbers, rows)
-        Where the last columns of numbers are missing.
-    codes, other_codes : ndarray of integers, shape (columns, rows)
-        Categories.
+    mismatch : float
+        What a category that differs counts, or a number that one row lacks.
     start, stop, other_start, other_stop : int
         Which rows of either side.
     nearest, squared : ndarray, shape (stop - start,)
-        Written: the nearest of these rows of the other side, the lowest of equally near ones.
+        Lowered: the nearest of these rows of the other side, the lowest of equally near ones. ``squared``
+        starts as infinity.
     other_nearest, other_squared : ndarray, shape (other_stop - other_start,)
-        Written: the same the other way round.
+        Lowered: the same the other way round.
     """
+    numbers, missing, codes = rows.numbers, rows.missing, rows.codes
+    other_numbers, other_missing, other_codes = others.numbers, others.missing, others.codes
     distance = np.empty(_WIDTH)
     count = np.empty(_WIDTH, dtype=np.uint8)
     total = np.empty(_WIDTH, dtype=np.int32)
     n_whole = len(weights) - len(missing)
-    squared[:] = np.inf
-    nearest[:] = other_start
-    other_squared[:] = np.inf
-    other_nearest[:] = start
     for low in range(other_start, other_stop, _WIDTH):
         width = min(_WIDTH, other_stop - low)
         theirs = other_squared[low - other_start : low - other_start + width]
@@ -122,9 +116,9 @@ def nearest_rows(
                         )
                 for c in range(fours, last):
                     code = codes[c, i]
-                    others = other_codes[c, low : low + width]
+                    column_codes = other_codes[c, low : low + width]
                     for j in range(width):
-                        count[j] += np.uint8(others[j] != code)
+                        count[j] += np.uint8(column_codes[j] != code)
                 for j in range(width):
                     total[j] += count[j]
             for j in range(width):

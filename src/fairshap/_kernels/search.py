@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.blocks import ROWS, Blocks, Rows, blocks_of, buckets_of
+from fairshap._kernels.blocks import Blocks, blocks_of, buckets_of
 from fairshap._kernels.distance import Found
 from fairshap._kernels.nearest import nearest_rows
+from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.pruning import nearest_in_blocks
 from fairshap._kernels.threads import Advance, in_threads
-from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
+from fairshap._typing import Bools, Codes, Floats, Ints
 
 # The comparisons of cells in a piece of work: some hundredths of a second if nothing can be left out.
 _CELLS = 400_000_000
@@ -130,23 +131,12 @@ def _search_everything(
     def work(start: int, other_start: int) -> Found:
         stop, other_stop = min(start + width, n), min(other_start + width, m)
         found = (
-            np.empty(stop - start, dtype=np.int64),
-            np.empty(stop - start),
-            np.empty(other_stop - other_start, dtype=np.int64),
-            np.empty(other_stop - other_start),
+            np.full(stop - start, other_start),
+            np.full(stop - start, np.inf),
+            np.full(other_stop - other_start, start),
+            np.full(other_stop - other_start, np.inf),
         )
-        nearest_rows(
-            columns[0],
-            weights,
-            *columns[1:],
-            *other_columns,
-            mismatch,
-            start,
-            stop,
-            other_start,
-            other_stop,
-            *found,
-        )
+        nearest_rows(columns, weights, other_columns, mismatch, start, stop, other_start, other_stop, *found)
         return found
 
     n_pairs, n_told = 0, 0
@@ -175,9 +165,13 @@ def _keep_nearer(nearest: Ints, squared: Floats, start: int, rows: Ints, distanc
     squared[part][nearer] = distances[nearer]
 
 
-def _by_column(rows: Rows) -> tuple[AnyCodes, ...]:
-    return tuple(np.ascontiguousarray(cells.T) for cells in rows)
+def _by_column(rows: Rows) -> Rows:
+    """Return the rows turned round: each column in one piece."""
+    numbers, missing, codes = rows
+    return Rows(
+        np.ascontiguousarray(numbers.T), np.ascontiguousarray(missing.T), np.ascontiguousarray(codes.T)
+    )
 
 
 def _n_columns(rows: Rows) -> int:
-    return rows.numbers.shape[1] + rows.codes.shape[1]
+    return int(rows.numbers.shape[1] + rows.codes.shape[1])

@@ -54,8 +54,9 @@ def match(
     Returns
     -------
     MatchPlan
-        The references of each row, as row positions, the nearest first. Rows that have none (their attribute is missing, or the
-        other group never has their label) are left out, and a warning counts them.
+        The references of each row, as row positions, the nearest first. Rows that have none (their
+        attribute is missing, or the other group never has their label) are left out, and a warning
+        counts them.
 
     Examples
     --------
