@@ -114,8 +114,9 @@ def test_one_hot_blocks_are_found_and_cost_the_same():
     dummies = [np.eye(3)[column] for column in codes.T]
     flags = rng.integers(0, 2, size=(60, 2)).astype(float)
     table = np.hstack([rng.normal(size=(60, 1)), dummies[0], flags, dummies[1], np.ones((60, 1))])
-    assert one_hot_blocks(table)[0] == slice(1, 4)
-    numbers, found = without_one_hot(table)
+    columns = np.arange(table.shape[1])
+    assert one_hot_blocks(table, columns)[0][0].tolist() == [1, 2, 3]
+    numbers, found = without_one_hot(table, columns)
     assert_array_equal(found[:, 0], codes[:, 0])
     whole = squared_distances(
         table, np.ones(table.shape[1]), found[:, :0], table, found[:, :0], np.zeros(table.shape[1], bool)
@@ -137,5 +138,16 @@ def test_one_hot_blocks_are_found_and_cost_the_same():
     ],
 )
 def test_what_is_no_block_is_left_alone(numbers):
-    assert one_hot_blocks(numbers) == []
-    assert_array_equal(without_one_hot(numbers)[0], numbers)
+    columns = np.arange(numbers.shape[1])
+    assert one_hot_blocks(numbers, columns) == []
+    assert_array_equal(without_one_hot(numbers, columns)[0], numbers)
+
+
+def test_a_column_that_takes_no_part_may_stand_within_a_block(monkeypatch):
+    monkeypatch.setattr("fairshap._kernels.onehot._BLOCK_CELLS", 10)
+    codes = np.array([0, 2, 1, 1, 0])
+    dummies = np.eye(3)[codes]
+    table = np.column_stack([dummies[:, :1], np.arange(5.0), dummies[:, 1:]])
+    numbers, found = without_one_hot(table, np.array([0, 2, 3]))
+    assert numbers.shape == (5, 0)
+    assert_array_equal(found[:, 0], codes)

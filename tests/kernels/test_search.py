@@ -16,6 +16,9 @@ from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.search import search
 from fairshap._kernels.threads import in_threads
 
+# What overflows in machine code does so silently; without the compiler numpy says so.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+
 needs_compiler = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="minutes of loops in plain Python")
 # A negative price makes every search an easy one, a huge one every search a hard one.
 PRICES = {"pruned": -1.0, "everything": 1e9}

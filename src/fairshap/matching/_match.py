@@ -133,11 +133,12 @@ def distance_space(table: Table, without: int) -> tuple[Floats, Floats, Codes]:
     numbers is exact, that of two standardised ones is not, and ties would go by the rounding. The numbers are
     brought near one by powers of two, which is exact too, so that no square overflows.
     """
-    numbers = table.numbers[:, table.numeric_columns != without]
+    columns = np.flatnonzero(table.numeric_columns != without)
     codes = table.codes[:, table.category_columns != without]
     if table.is_array:
-        numbers, more = without_one_hot(numbers)
+        numbers, more = without_one_hot(table.numbers, columns)
         return numbers, np.ones(numbers.shape[1]), np.column_stack([codes, more])
+    numbers = table.numbers[:, columns]
     _, scale = mean_and_scale(numbers)
     power = np.exp2(np.round(np.log2(scale)))
     return numbers / power, (power / scale) ** 2, codes
