@@ -58,30 +58,15 @@ def nearest_in_blocks(
     for position in range(len(order)):
         i, before = order[position], order[max(position - 1, 0)]
         if i != before and _is_same(numbers, missing, codes, i, before):
-            for k in range(last + 1):
-                nearest[i, k], squared[i, k] = nearest[before, k], squared[before, k]
+            _copy(before, i, nearest, squared)
             continue
-        for k in range(last + 1):
-            nearest[i, k], squared[i, k] = _NO_ROW, np.inf
-        for k in range(len(buckets)):
-            buckets[k] = offsets[k] + (codes[i, k] & mask)
+        _begin(i, codes, mask, offsets, buckets, nearest, squared)
         least = np.inf
         for tile in range(len(group_low)):
             bound(
-                i,
-                numbers,
-                missing,
-                buckets,
-                weights,
-                mismatch,
-                group_low,
-                group_high,
-                group_gone,
-                group_absent,
-                tile,
-                count,
-                counts,
-                bounds,
+                *(i, numbers, missing, buckets, weights, mismatch),
+                *(group_low, group_high, group_gone, group_absent, tile),
+                *(count, counts, bounds),
             )
             for lane in range(min(LANES, n_groups - tile * LANES)):
                 group_bounds[tile * LANES + lane] = bounds[lane]
@@ -97,20 +82,9 @@ def nearest_in_blocks(
                     continue
                 group_bounds[g] = _DONE
                 bound(
-                    i,
-                    numbers,
-                    missing,
-                    buckets,
-                    weights,
-                    mismatch,
-                    low,
-                    high,
-                    gone,
-                    absent,
-                    g,
-                    count,
-                    counts,
-                    bounds,
+                    *(i, numbers, missing, buckets, weights, mismatch),
+                    *(low, high, gone, absent, g),
+                    *(count, counts, bounds),
                 )
                 for step in range(LANES):
                     lane = (home + step) % LANES
@@ -142,6 +116,24 @@ def _is_same(numbers: Floats, missing: Bytes, codes: AnyCodes, i: int, j: int) -
     for k in range(codes.shape[1]):
         n_different += int(codes[i, k] != codes[j, k])
     return n_different == 0
+
+
+@compiled
+def _copy(i: int, j: int, nearest: Ints, squared: Floats) -> None:
+    """Give query j the nearest rows of query i."""
+    for k in range(nearest.shape[1]):
+        nearest[j, k], squared[j, k] = nearest[i, k], squared[i, k]
+
+
+@compiled
+def _begin(
+    i: int, codes: AnyCodes, mask: int, offsets: Ints, buckets: Ints, nearest: Ints, squared: Floats
+) -> None:
+    """Write the buckets of query i, and that none of its nearest rows is known."""
+    for k in range(len(buckets)):
+        buckets[k] = offsets[k] + (codes[i, k] & mask)
+    for k in range(nearest.shape[1]):
+        nearest[i, k], squared[i, k] = _NO_ROW, np.inf
 
 
 @compiled
