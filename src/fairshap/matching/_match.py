@@ -83,7 +83,7 @@ def match_rows(
     that were matched since the last call; in the end they add up to the matched rows. An interrupt,
     or an error that it raises, comes out at once.
     """
-    check_k(k)
+    _check_k(k)
     table, side = setting.table, setting.groups.side
     numbers, weights, codes = distance_space(table, setting.column)
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
@@ -117,7 +117,7 @@ def match_rows(
     return MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library)
 
 
-def check_k(k: Any) -> None:
+def _check_k(k: Any) -> None:
     """Raise an error unless k is a number of references."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(
