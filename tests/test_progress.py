@@ -1,4 +1,3 @@
-import threading
 import time
 
 import numpy as np
@@ -31,36 +30,32 @@ def test_short_or_quiet_work_shows_nothing(verbose, patience, monkeypatch, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_parts_are_all_done_and_told_in_order():
-    done, told = [], []
-    in_threads(done.append, list(range(50)), 4, told.append)
-    assert sorted(done) == told == list(range(50))
+def test_every_piece_is_done_and_told():
+    told = {}
+    in_threads(
+        lambda n: n * n, [(n,) for n in range(50)], 4, lambda item, result: told.update({item: result})
+    )
+    assert told == {(n,): n * n for n in range(50)}
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_ends_the_work_at_once(error):
-    begun, gate = [], threading.Event()
-
-    def work(part):
-        begun.append(part)
-        if part == 0:
-            raise error
-        gate.wait(0.05)
-
-    with pytest.raises(error):
-        in_threads(work, list(range(1000)), 2)
-    assert len(begun) < 10
-
-
-def test_an_interrupt_in_the_main_thread_ends_the_work():
+@pytest.mark.parametrize("where", ["work", "finished"])
+def test_an_error_ends_the_work_at_once(error, where):
     begun = []
 
-    def interrupt(part):
-        raise KeyboardInterrupt
+    def work(number):
+        begun.append(number)
+        if where == "work" and number == 0:
+            raise error
+        time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        in_threads(lambda part: begun.append(part) or time.sleep(0.01), list(range(1000)), 2, interrupt)
-    assert len(begun) < 10
+    def finished(item, result):
+        if where == "finished":
+            raise error
+
+    with pytest.raises(error):
+        in_threads(work, [(number,) for number in range(1000)], 2, finished)
+    assert len(begun) < 20
 
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+#: Called with the number of rows that were finished since the last call.
+Advance: TypeAlias = Callable[[int], None] | None
 
 # Seconds after which a bar appears: what is shorter needs none.
 _PATIENCE = 2.0
@@ -85,22 +88,21 @@ def _bar(what: str, total: float) -> Any:
 
 
 def in_threads(
-    work: Callable[[Part], None],
-    parts: Sequence[Part],
+    work: Callable[..., Result],
+    items: Sequence[tuple[Any, ...]],
     n_threads: int,
-    done: Callable[[Part], None] | None = None,
+    finished: Callable[[tuple[Any, ...], Result], None],
 ) -> None:
-    """Do the parts of some work in threads; ``done`` is called for each one here, in order.
+    """Do a piece of work for each item; ``finished`` is called here, as soon as each is done.
 
-    An error or a keyboard interrupt comes out as soon as the parts that have begun are finished; the
-    others are never begun.
+    The order in which they are done is not that of the items. An error or an interrupt comes out at once: no
+    piece is begun after it, and those under way end by themselves.
     """
-    pool = ThreadPoolExecutor(n_threads)
+    pool = ThreadPoolExecutor(max(1, min(n_threads, len(items))))
     try:
-        futures = [pool.submit(work, part) for part in parts]
-        for part, future in zip(parts, futures, strict=True):
-            future.result()
-            if done is not None:
-                done(part)
+        futures = {pool.submit(work, *item): item for item in items}
+        for future in as_completed(futures):
+            # Popped, so that its result is not kept to the end.
+            finished(futures.pop(future), future.result())
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)

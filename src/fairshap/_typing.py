@@ -10,6 +10,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int32]
 #: Categories in as few bytes as they need.
 AnyCodes: TypeAlias = NDArray[np.integer[Any]]
+Bytes: TypeAlias = NDArray[np.uint8]
 Sides: TypeAlias = NDArray[np.int8]
 Bools: TypeAlias = NDArray[np.bool_]
 Hashes: TypeAlias = NDArray[np.uint64]

@@ -1,15 +1,14 @@
-import numba
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
 from fairshap._kernels import distance
-from fairshap._kernels.distance import _search_blocks, _search_compiled, nearest_both_ways, squared_distances
+from fairshap._kernels.distance import nearest_both_ways, squared_distances
 from fairshap._kernels.onehot import one_hot_blocks, without_one_hot
 
 
@@ -55,54 +54,43 @@ def test_distances_are_those_of_the_definition(drawn):
     assert_allclose(squared, expected, rtol=1e-12, atol=1e-12)
 
 
-@given(blocks(), st.integers(1, 20))
-def test_nearest_is_the_first_of_the_smallest_both_ways(drawn, cells):
+def first_of_the_smallest(distances, k):
+    """From the definition: by distance, then by row."""
+    order = [sorted(range(len(row)), key=lambda j, row=row: (row[j], j))[:k] for row in distances.tolist()]
+    return np.array(order), np.array([[row[j] for j in js] for row, js in zip(distances, order, strict=True)])
+
+
+@given(blocks(), st.integers(1, 20), st.integers(1, 8))
+def test_nearest_are_the_first_of_the_smallest_both_ways(drawn, cells, k):
     (a, codes_a), (b, codes_b), weights = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distance, "_BLOCK_CELLS", cells)
-        to_b, squared_a, to_a, squared_b = nearest_both_ways(a, weights, codes_a, b, codes_b)
+        found = nearest_both_ways(a, weights, codes_a, b, codes_b, k=k)
     full = squared_distances(a, weights, codes_a, b, codes_b, holes_of(a, b))
-    assert_array_equal(to_b, full.argmin(axis=1))
-    assert_array_equal(to_a, full.argmin(axis=0))
-    assert_array_equal(squared_a, full.min(axis=1))
-    assert_array_equal(squared_b, full.min(axis=0))
+    expected = *first_of_the_smallest(full, k), *first_of_the_smallest(full.T, k)
+    for got, wanted in zip(found, expected, strict=True):
+        assert_array_equal(got, wanted)
 
 
-def assert_same_search(a, weights, codes_a, b, codes_b, threads):
-    options = (a, weights, codes_a, b, codes_b, holes_of(a, b))
-    for plain, compiled in zip(_search_blocks(*options), _search_compiled(*options, threads), strict=True):
-        assert plain.tobytes() == compiled.tobytes()
+@pytest.mark.parametrize("compiled", [False, True])
+def test_sides_without_rows_have_no_nearest(compiled):
+    a, codes = np.ones((3, 2)), np.zeros((3, 1), dtype=np.int32)
+    found = nearest_both_ways(a, np.ones(2), codes, a[:0], codes[:0], k=2, compiled=compiled)
+    assert [part.shape for part in found] == [(3, 0), (3, 0), (0, 2), (0, 2)]
+    back = nearest_both_ways(a[:0], np.ones(2), codes[:0], a, codes, k=5, compiled=compiled)
+    assert [part.shape for part in back] == [(0, 3), (0, 3), (3, 0), (3, 0)]
 
 
-@settings(deadline=None)
-@given(blocks(), st.integers(1, 3))
-def test_the_compiled_search_is_the_plain_one_to_the_last_bit(drawn, threads):
-    (a, codes_a), (b, codes_b), weights = drawn
-    assert_same_search(a, weights, codes_a, b, codes_b, threads)
-
-
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="minutes of loops in plain Python")
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("categories", [3, 300])
-def test_the_compiled_search_goes_over_many_blocks(threads, categories):
+def test_progress_adds_up_to_the_rows_of_both_sides():
     rng = np.random.default_rng(0)
-    numbers = [rng.choice([0.0, 0.5, 1.0, np.nan], size=(rows, 5)) for rows in (90, 2500)]
-    for side in numbers:
-        side[:, 2] = rng.integers(0, 3, len(side))
-    codes = [rng.integers(-1, categories, size=(rows, 300)).astype(np.int32) for rows in (90, 2500)]
-    weights = rng.random(5)
-    assert_same_search(numbers[0], weights, codes[0], numbers[1], codes[1], threads)
-    assert_same_search(numbers[1], weights, codes[1], numbers[0], codes[0], threads)
-
-
-def test_compiled_searches_find_what_scikit_learn_finds():
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(20, 2)), rng.normal(size=(30, 2))
-    none = np.empty((20, 0), dtype=np.int32), np.empty((30, 0), dtype=np.int32)
-    nearest, squared, _, _ = nearest_both_ways(a, np.ones(2), none[0], b, none[1], compiled=True, n_threads=2)
-    distances, neighbours = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(b).kneighbors(a)
-    assert_array_equal(nearest, neighbours[:, 0])
-    assert_allclose(np.sqrt(squared), distances[:, 0], atol=1e-7)
+    a, b = rng.normal(size=(300, 2)), rng.normal(size=(200, 2))
+    none = np.empty((300, 0), dtype=np.int32)
+    for compiled in (False, True):
+        told: list[int] = []
+        nearest_both_ways(
+            a, np.ones(2), none, b, none[:200], compiled=compiled, n_threads=2, advance=told.append
+        )
+        assert sum(told) == 500
 
 
 def test_a_mismatch_costs_what_it_costs_in_one_hot_space():
@@ -116,8 +104,8 @@ def test_a_mismatch_costs_what_it_costs_in_one_hot_space():
     nearest, squared, _, _ = nearest_both_ways(
         numbers[:150], np.ones(3), codes[:150], numbers[150:], codes[150:]
     )
-    assert_array_equal(nearest, neighbours[:, 0])
-    assert_allclose(np.sqrt(squared), distances[:, 0], atol=1e-6)
+    assert_array_equal(nearest, neighbours)
+    assert_allclose(np.sqrt(squared), distances, atol=1e-6)
 
 
 def test_one_hot_blocks_are_found_and_cost_the_same():
@@ -126,8 +114,9 @@ def test_one_hot_blocks_are_found_and_cost_the_same():
     dummies = [np.eye(3)[column] for column in codes.T]
     flags = rng.integers(0, 2, size=(60, 2)).astype(float)
     table = np.hstack([rng.normal(size=(60, 1)), dummies[0], flags, dummies[1], np.ones((60, 1))])
-    assert one_hot_blocks(table)[0] == slice(1, 4)
-    numbers, found = without_one_hot(table)
+    columns = np.arange(table.shape[1])
+    assert one_hot_blocks(table, columns)[0][0].tolist() == [1, 2, 3]
+    numbers, found = without_one_hot(table, columns)
     assert_array_equal(found[:, 0], codes[:, 0])
     whole = squared_distances(
         table, np.ones(table.shape[1]), found[:, :0], table, found[:, :0], np.zeros(table.shape[1], bool)
@@ -149,5 +138,16 @@ def test_one_hot_blocks_are_found_and_cost_the_same():
     ],
 )
 def test_what_is_no_block_is_left_alone(numbers):
-    assert one_hot_blocks(numbers) == []
-    assert_array_equal(without_one_hot(numbers)[0], numbers)
+    columns = np.arange(numbers.shape[1])
+    assert one_hot_blocks(numbers, columns) == []
+    assert_array_equal(without_one_hot(numbers, columns)[0], numbers)
+
+
+def test_a_column_that_takes_no_part_may_stand_within_a_block(monkeypatch):
+    monkeypatch.setattr("fairshap._kernels.onehot._BLOCK_CELLS", 10)
+    codes = np.array([0, 2, 1, 1, 0])
+    dummies = np.eye(3)[codes]
+    table = np.column_stack([dummies[:, :1], np.arange(5.0), dummies[:, 1:]])
+    numbers, found = without_one_hot(table, np.array([0, 2, 3]))
+    assert numbers.shape == (5, 0)
+    assert_array_equal(found[:, 0], codes)

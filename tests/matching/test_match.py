@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap import MatchPlan, datasets, match
+from fairshap import MatchPlan, _progress, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from tests.conftest import to_library, to_pandas
 
@@ -83,6 +83,39 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
     for plan in plans[1:]:
         assert plan.reference.tobytes() == plans[0].reference.tobytes()
         assert plan.distance.tobytes() == plans[0].distance.tobytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), st.integers(1, 30))
+def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
+    X, y = table
+    plan, nearest = match(X, y, **SETTING, k=k), match(X, y, **SETTING)
+    assert_array_equal(plan.best, nearest.best)
+    sexes = X["sex"].to_numpy()
+    for i in range(len(X)):
+        mine = plan.row == i
+        qualified = int(((sexes != sexes[i]) & (y == y[i])).sum())
+        assert mine.sum() == min(k, qualified)
+        assert_array_equal(plan.weight[mine], 1 / min(k, qualified))
+        assert len(set(plan.reference[mine])) == mine.sum()
+        steps = np.diff(plan.distance[mine])
+        assert (steps >= 0).all()
+        assert (np.diff(plan.reference[mine])[steps == 0] > 0).all()
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", True, None])
+def test_k_must_be_a_number_of_references(people, k):
+    with pytest.raises(InputError, match=r"is not a number of references; give a whole number from 1 on"):
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, k=k)
+
+
+def test_a_bar_counts_the_matched_rows(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    X = pd.DataFrame({"sex": ["m", "f"] * 5, "x": range(10)})
+    match(X, [0, 0, 1, 1, 0, 0, 1, 1, 0, 0], **SETTING, verbose=1)
+    shown = capsys.readouterr().err
+    assert "Matching" in shown
+    assert "100%" in shown
 
 
 def test_ties_go_to_the_lowest_row():

@@ -1,10 +1,11 @@
 """Exact nearest neighbours of mixed rows, block by block."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias
 
 import numpy as np
 
+from fairshap._progress import Advance
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 # Two one-hot vectors of different categories are sqrt(2) apart.
@@ -12,6 +13,9 @@ MISMATCH = 2.0
 
 # The distances held at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
+
+#: The nearest rows and their squared distances, there and back.
+Found: TypeAlias = tuple[Ints, Floats, Ints, Floats]
 
 # Comparisons of cells up to which numpy is done before compiled code is even loaded.
 _SMALL = 50_000_000
@@ -44,7 +48,7 @@ def squared_distances(
         with np.errstate(over="ignore"):
             term = weights[column] * (gap * gap)
         if holes[column]:
-            term = np.where(np.isnan(a) != np.isnan(b), MISMATCH, np.nan_to_num(term))
+            term = np.where(np.isnan(a) != np.isnan(b), MISMATCH, np.where(np.isnan(term), 0.0, term))
         squared += term
     mismatches = np.zeros(squared.shape, dtype=np.int32)
     for a, b in zip(codes.T, other_codes.T, strict=True):
@@ -59,112 +63,79 @@ def nearest_both_ways(
     other_numbers: Floats,
     other_codes: Codes,
     *,
+    k: int = 1,
     compiled: bool = False,
     n_threads: int = 1,
-) -> tuple[Ints, Floats, Ints, Floats]:
-    """Return each row's nearest row on the other side, in both directions, in one pass.
+    advance: Advance = None,
+) -> Found:
+    """Return each row's k nearest rows on the other side, in both directions.
 
-    The result is the same, to the last bit, whether or not the code is ``compiled``.
+    The result is the same, to the last bit, whether or not the code is ``compiled``, for any number of
+    threads. ``advance`` is called with the number of rows, of both sides, that were finished since the last
+    call; an error that it raises ends the search.
 
     Returns
     -------
-    nearest, squared : ndarray, shape (rows of the first block,)
-        The nearest row of the second block and its squared distance; ties go to the lowest row.
-    other_nearest, other_squared : ndarray, shape (rows of the second block,)
+    nearest, squared : ndarray, shape (rows of the first block, k)
+        The nearest rows of the second block and their squared distances, the nearest first; ties go to the
+        lowest row. There are fewer columns than k if the second block has fewer rows.
+    other_nearest, other_squared : ndarray, shape (rows of the second block, k)
         The same, the other way round.
     """
+    n, m = len(numbers), len(other_numbers)
+    if not n or not m:
+        return *_none_found(n, m, k), *_none_found(m, n, k)
     holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
+    sides = numbers, weights, codes, other_numbers, other_codes, holes
     if compiled:
-        return _search_compiled(numbers, weights, codes, other_numbers, other_codes, holes, n_threads)
-    return _search_blocks(numbers, weights, codes, other_numbers, other_codes, holes)
+        from fairshap._kernels.search import search
+
+        return search(*sides, MISMATCH, k=k, n_threads=n_threads, advance=advance)
+    return search_plainly(*sides, k=k, advance=advance)
 
 
-def _search_blocks(
+def search_plainly(
     numbers: Floats,
     weights: Floats,
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
     holes: Bools,
-) -> tuple[Ints, Floats, Ints, Floats]:
-    """Search with numpy, a block of distances at a time."""
+    *,
+    k: int = 1,
+    advance: Advance = None,
+) -> Found:
+    """Search with numpy, a block of distances at a time: what compiled searches are held against."""
     n, m = len(numbers), len(other_numbers)
-    nearest = np.empty(n, dtype=np.int64)
-    squared = np.empty(n)
-    other_nearest = np.zeros(m, dtype=np.int64)
-    other_squared = np.full(m, np.inf)
+    nearest, squared = _none_found(n, m, k)
+    other_nearest, other_squared = np.empty((m, 0), dtype=np.int64), np.empty((m, 0))
     for block in _blocks(n, m):
         distances = squared_distances(
             numbers[block], weights, codes[block], other_numbers, other_codes, holes
         )
-        nearest[block] = distances.argmin(axis=1)
-        squared[block] = distances[np.arange(len(distances)), nearest[block]]
-        row = distances.argmin(axis=0)
-        best = distances[row, np.arange(m)]
-        # Strictly nearer: of equally near rows the first block's, so the lowest, stays.
-        nearer = best < other_squared
-        other_squared[nearer] = best[nearer]
-        other_nearest[nearer] = row[nearer] + block.start
+        nearest[block], squared[block] = _lowest(distances, k)
+        rows, nearer = _lowest(distances.T, k)
+        # The rows of the blocks ascend, so that of equally near ones the lowest stands first.
+        candidates = np.hstack([other_nearest, rows + block.start])
+        place, other_squared = _lowest(np.hstack([other_squared, nearer]), k)
+        other_nearest = np.take_along_axis(candidates, place, axis=1)
+        if advance:
+            advance(block.stop - block.start)
+    if advance:
+        advance(m)
     return nearest, squared, other_nearest, other_squared
 
 
-def _search_compiled(
-    numbers: Floats,
-    weights: Floats,
-    codes: Codes,
-    other_numbers: Floats,
-    other_codes: Codes,
-    holes: Bools,
-    n_threads: int,
-) -> tuple[Ints, Floats, Ints, Floats]:
-    """Search with compiled code, a share of the rows in each thread."""
-    from fairshap._kernels.nearest import nearest_rows
+def _none_found(n: int, m: int, k: int) -> tuple[Ints, Floats]:
+    """Return room for the k nearest of m rows, for each of n."""
+    return np.empty((n, min(k, m)), dtype=np.int64), np.empty((n, min(k, m)))
 
-    order = _in_order(holes)
-    columns, other_columns = (
-        np.nan_to_num(np.ascontiguousarray(block[:, order].T), copy=False)
-        for block in (numbers, other_numbers)
-    )
-    missing, other_missing = (
-        np.ascontiguousarray(np.isnan(block[:, holes]).T.astype(np.uint8))
-        for block in (numbers, other_numbers)
-    )
-    narrow = np.uint8 if max(codes.max(initial=0), other_codes.max(initial=0)) < 255 else np.int32
-    # A missing category, -1, becomes 255 as a byte: still a value of its own.
-    bytes_, other_bytes = (np.ascontiguousarray(block.T.astype(narrow)) for block in (codes, other_codes))
-    n, m = len(numbers), len(other_numbers)
-    nearest, squared = np.empty(n, dtype=np.int64), np.empty(n)
-    bounds = np.linspace(0, n, min(n_threads, n) + 1).astype(np.int64)
 
-    def search(start: int, stop: int) -> tuple[Ints, Floats]:
-        other_nearest, other_squared = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
-        nearest_rows(
-            columns,
-            weights[order],
-            missing,
-            bytes_,
-            other_columns,
-            other_missing,
-            other_bytes,
-            MISMATCH,
-            start,
-            stop,
-            nearest,
-            squared,
-            other_nearest,
-            other_squared,
-        )
-        return other_nearest, other_squared
-
-    with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        parts = list(pool.map(search, bounds[:-1].tolist(), bounds[1:].tolist()))
-    other_nearest, other_squared = parts[0]
-    for rows, distances in parts[1:]:
-        # The threads' rows ascend, so that of equally near ones the lowest stays.
-        nearer = distances < other_squared
-        other_squared[nearer] = distances[nearer]
-        other_nearest[nearer] = rows[nearer]
-    return nearest, squared, other_nearest, other_squared
+def _lowest(distances: Floats, k: int) -> tuple[Ints, Floats]:
+    """Return where the k lowest numbers of each row stand, of equal ones the first, and the numbers."""
+    ordered = distances.argmin(axis=1)[:, None] if k == 1 else distances.argsort(axis=1, kind="stable")
+    place = ordered[:, :k]
+    return place, np.take_along_axis(distances, place, axis=1)
 
 
 def _in_order(holes: Bools) -> Ints:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._typing import AnyCodes, Floats, Ints
+from fairshap._kernels.ordering import Rows
+from fairshap._typing import Floats, Ints
 
 # The rows of the other side whose distances are held at a time: they stay in the fastest cache.
 _WIDTH = 1024
@@ -12,49 +13,48 @@ _WIDTH = 1024
 # No flag lets the compiler reorder or fuse a sum, so that ties are the same as in numpy.
 @compiled
 def nearest_rows(
-    numbers: Floats,
+    rows: Rows,
     weights: Floats,
-    missing: AnyCodes,
-    codes: AnyCodes,
-    other_numbers: Floats,
-    other_missing: AnyCodes,
-    other_codes: AnyCodes,
+    others: Rows,
     mismatch: float,
     start: int,
     stop: int,
+    other_start: int,
+    other_stop: int,
     nearest: Ints,
     squared: Floats,
     other_nearest: Ints,
     other_squared: Floats,
 ) -> None:
-    """Write the nearest row of the other side for the rows from ``start`` to ``stop``, and back.
+    """Write the nearest of some rows of the other side for some rows of this side, and back.
+
+    Every distance is taken, which is quickest where no block of rows can be left out.
 
     Parameters
     ----------
-    numbers, other_numbers : ndarray of float64, shape (columns, rows)
-        0 where a number is missing.
+    rows, others : Rows
+        Turned round, so that the cells of a column stand in one piece.
     weights : ndarray of float64, shape (columns,)
         What a squared difference of one counts.
-    missing, other_missing : ndarray of uint8, shape (columns with missing numbers, rows)
-        Where the last columns of numbers are missing.
-    codes, other_codes : ndarray of integers, shape (columns, rows)
-        Categories.
-    nearest, squared : ndarray, shape (rows,)
-        Written for the rows from ``start`` to ``stop``.
-    other_nearest, other_squared : ndarray, shape (other rows,)
-        Lowered where one of these rows is nearer; ``other_squared`` starts as infinity.
+    mismatch : float
+        What a category that differs counts, or a number that one row lacks.
+    start, stop, other_start, other_stop : int
+        Which rows of either side.
+    nearest, squared : ndarray, shape (stop - start,)
+        Lowered: the nearest of these rows of the other side, the lowest of equally near ones. ``squared``
+        starts as infinity.
+    other_nearest, other_squared : ndarray, shape (other_stop - other_start,)
+        Lowered: the same the other way round.
     """
+    numbers, missing, codes = rows.numbers, rows.missing, rows.codes
+    other_numbers, other_missing, other_codes = others.numbers, others.missing, others.codes
     distance = np.empty(_WIDTH)
     count = np.empty(_WIDTH, dtype=np.uint8)
     total = np.empty(_WIDTH, dtype=np.int32)
-    n_other = other_numbers.shape[1]
     n_whole = len(weights) - len(missing)
-    for i in range(start, stop):
-        squared[i] = np.inf
-        nearest[i] = 0
-    for low in range(0, n_other, _WIDTH):
-        width = min(_WIDTH, n_other - low)
-        theirs = other_squared[low : low + width]
+    for low in range(other_start, other_stop, _WIDTH):
+        width = min(_WIDTH, other_stop - low)
+        theirs = other_squared[low - other_start : low - other_start + width]
         for i in range(start, stop):
             for j in range(width):
                 distance[j] = 0.0
@@ -116,15 +116,15 @@ def nearest_rows(
                         )
                 for c in range(fours, last):
                     code = codes[c, i]
-                    others = other_codes[c, low : low + width]
+                    column_codes = other_codes[c, low : low + width]
                     for j in range(width):
-                        count[j] += np.uint8(others[j] != code)
+                        count[j] += np.uint8(column_codes[j] != code)
                 for j in range(width):
                     total[j] += count[j]
             for j in range(width):
                 distance[j] += mismatch * total[j]
             # Few rows are nearer than what is known: counting them is quicker than looking at each.
-            mine = squared[i]
+            mine = squared[i - start]
             nearer = 0
             nearer_back = 0
             for j in range(width):
@@ -134,10 +134,10 @@ def nearest_rows(
                 for j in range(width):
                     if distance[j] < mine:
                         mine = distance[j]
-                        nearest[i] = low + j
-                squared[i] = mine
+                        nearest[i - start] = low + j
+                squared[i - start] = mine
             if nearer_back > 0:
                 for j in range(width):
                     if distance[j] < theirs[j]:
                         theirs[j] = distance[j]
-                        other_nearest[low + j] = i
+                        other_nearest[low - other_start + j] = i

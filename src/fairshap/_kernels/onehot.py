@@ -2,44 +2,78 @@
 
 import numpy as np
 
-from fairshap._typing import Codes, Floats
+from fairshap._typing import Bools, Codes, Floats, Ints
+
+# The cells compared at a time: a wide table is never copied whole.
+_BLOCK_CELLS = 1 << 20
 
 
-def one_hot_blocks(numbers: Floats) -> list[slice]:
-    """Return the runs of columns in which every row has one 1 and otherwise 0.
+def one_hot_blocks(numbers: Floats, columns: Ints) -> list[tuple[Ints, Codes]]:
+    """Return the runs of the given columns in which every row has one 1 and otherwise 0.
+
+    Each comes with the place of the 1 in every row.
 
     Examples
     --------
-    >>> one_hot_blocks(np.array([[5.0, 1, 0, 0], [6.0, 0, 0, 1], [7.0, 0, 1, 0]]))
-    [slice(1, 4, None)]
+    >>> numbers = np.array([[5.0, 1, 0, 0], [6.0, 0, 0, 1], [7.0, 0, 1, 0]])
+    >>> [(run, codes)] = one_hot_blocks(numbers, np.arange(4))
+    >>> run.tolist(), codes.tolist()
+    ([1, 2, 3], [0, 2, 1])
     """
-    binary = ((numbers == 0) | (numbers == 1)).all(axis=0)
+    n_ones, is_binary = _count_ones(numbers)
     blocks = []
     start = 0
-    while start < numbers.shape[1]:
+    while start < len(columns):
         stop = start
-        ones = np.zeros(len(numbers))
-        while stop < numbers.shape[1] and binary[stop] and ones.max(initial=0) <= 1 and ones.min() < 1:
-            ones += numbers[:, stop]
+        # A block has as many ones as there are rows: whatever else has, is looked at more closely.
+        total = 0.0
+        while stop < len(columns) and is_binary[columns[stop]] and total < len(numbers):
+            total += n_ones[columns[stop]]
             stop += 1
-        if stop > start + 1 and (ones == 1).all():
-            blocks.append(slice(start, stop))
-            start = stop
-        else:
+        codes = _places(numbers, columns[start:stop]) if total == len(numbers) else None
+        if codes is None:
             start += 1
+        else:
+            blocks.append((columns[start:stop], codes))
+            start = stop
     return blocks
 
 
-def without_one_hot(numbers: Floats) -> tuple[Floats, Codes]:
-    """Return the columns that stand for themselves, and a column of codes for each one-hot block.
+def without_one_hot(numbers: Floats, columns: Ints) -> tuple[Floats, Codes]:
+    """Return those of the given columns that stand for themselves, and codes for each one-hot block.
 
     Two rows that differ in a block differ in two of its columns by one, which is what a category that
     differs costs: distances are the same, for fewer columns.
     """
-    blocks = one_hot_blocks(numbers)
-    alone = np.ones(numbers.shape[1], dtype=np.bool_)
+    blocks = one_hot_blocks(numbers, columns)
     codes = np.empty((len(numbers), len(blocks)), dtype=np.int32)
-    for k, block in enumerate(blocks):
-        alone[block] = False
-        codes[:, k] = numbers[:, block].argmax(axis=1)
+    for k, (_, places) in enumerate(blocks):
+        codes[:, k] = places
+    alone = np.setdiff1d(columns, np.concatenate([columns[:0], *(run for run, _ in blocks)]))
     return numbers[:, alone], codes
+
+
+def _count_ones(numbers: Floats) -> tuple[Floats, Bools]:
+    """Return how often each column is 1, if it is 0 otherwise, and whether it is."""
+    n_ones = np.zeros(numbers.shape[1])
+    is_binary = np.ones(numbers.shape[1], dtype=np.bool_)
+    size = max(1, _BLOCK_CELLS // max(1, numbers.shape[1]))
+    for start in range(0, len(numbers), size):
+        cells = numbers[start : start + size]
+        is_binary &= ((cells == 0) | (cells == 1)).all(axis=0)
+        # The sums of other columns mean nothing, even if they overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            n_ones += np.ones(len(cells)) @ cells
+    return n_ones, is_binary
+
+
+def _places(numbers: Floats, columns: Ints) -> Codes | None:
+    """Return the place of the 1 in every row of binary columns, None unless each row has one."""
+    if len(columns) < 2:
+        return None
+    first, width = columns[0], len(columns)
+    is_run = columns[-1] - first + 1 == width
+    block = numbers[:, first : first + width] if is_run else numbers[:, columns]
+    # Two products: the number of ones, and the sum of their places.
+    ones, places = (block @ np.column_stack([np.ones(width), np.arange(width)])).T
+    return places.astype(np.int32) if (ones == 1).all() else None

@@ -1,5 +1,7 @@
 """The game of a linear model, whose margins are sums over the columns."""
 
+from typing import Any
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -51,25 +53,29 @@ class LinearGame:
         rules = coalition_weights(min(n_players, MOST)), *gauss_rules(n_players)
         size = max(1, _CELLS // (len(self.table.components) * len(self.is_player)))
         parts = np.split(np.arange(len(self.rows)), range(size, len(self.rows), size))
-        results, left = {}, []
+        results: dict[int, tuple[Any, ...]] = {}
 
-        def solve_part(part: Ints) -> None:
+        def solve_part(part: Ints) -> tuple[Any, ...]:
             phi, (full, empty) = np.zeros((len(part), n_players)), np.empty((2, len(part)))
             solved = np.empty(len(part), dtype=np.bool_)
             solve_sums(self._sums(part), *rules, phi, full, empty, solved)
-            results[int(part[0])] = phi, full, empty, solved
-
-        def add_part(part: Ints) -> None:
-            phi, full, empty, solved = results.pop(int(part[0]))
             phi = phi[solved]
             pair, active = np.nonzero(phi)
             counts = np.bincount(pair, minlength=len(phi))
-            rows.add(part[solved], counts, active, phi[pair, active], full[solved], empty[solved])
-            left.append(part[~solved])
-            progress.advance(len(part), len(part))
+            values = counts, active, phi[pair, active], full[solved], empty[solved]
+            return part[~solved], part[solved], *values
 
-        in_threads(solve_part, [part for part in parts if len(part)], self.n_threads, add_part)
-        return np.concatenate([*left, np.empty(0, dtype=np.int64)])
+        def keep(item: tuple[Ints, ...], result: tuple[Any, ...]) -> None:
+            results[int(item[0][0])] = result
+            progress.advance(len(item[0]), len(item[0]))
+
+        in_threads(solve_part, [(part,) for part in parts if len(part)], self.n_threads, keep)
+        left = [np.empty(0, dtype=np.int64)]
+        # In the order of the pairs, in which the values of a row are summed.
+        for _, (unsolved, *values) in sorted(results.items()):
+            rows.add(*values)
+            left.append(unsolved)
+        return np.concatenate(left)
 
     def _sums(self, part: Ints) -> Sums:
         """Return the margins of some pairs."""

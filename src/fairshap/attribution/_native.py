@@ -1,7 +1,9 @@
 """The game of a tree ensemble, solved in compiled code without calling the model."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -117,7 +119,7 @@ class TreeGame:
                 empty[part],
             )
 
-        in_threads(bound_part, _parts(len(pairs)), self.n_threads)
+        self._in_threads(bound_part, _parts(len(pairs)))
         return bounds, full, empty
 
     def reached(self, pairs: Ints, most: float) -> Codes:
@@ -135,7 +137,7 @@ class TreeGame:
             switched = self._switched(chosen)
             count_players(self.walker, self.rows[chosen], self.references[chosen], switched, reached[part])
 
-        in_threads(count, _parts(len(many)), self.n_threads)
+        self._in_threads(count, _parts(len(many)))
         # Those that are not told apart any more are too many in any case.
         counts[many] = np.where(reached > MOST_PLAYERS, counts[many], reached)
         return counts
@@ -182,12 +184,7 @@ class TreeGame:
         share = np.clip(work.sum() / (4 * self.n_threads), _LEAST, _MOST)
         cuts = np.searchsorted(cost, np.arange(share, work.sum(), share))
         parts = [part for part in np.split(order, np.unique(cuts)) if len(part)]
-        in_threads(
-            solve_part,
-            parts,
-            self.n_threads,
-            lambda part: progress.advance(len(part), float(work[part].sum())),
-        )
+        self._in_threads(solve_part, parts, lambda part: progress.advance(len(part), work[part].sum()))
         kept = np.repeat(start, counts) + _within(counts)
         return Solved(counts, active[kept], phi[kept], full, empty)
 
@@ -216,13 +213,21 @@ class TreeGame:
                 values[part],
             )
 
-        in_threads(value_part, _parts(len(pairs), size=1 + _ROWS // len(coalitions)), self.n_threads)
+        self._in_threads(value_part, _parts(len(pairs), size=1 + _ROWS // len(coalitions)))
         return values, active.astype(np.int64)
 
     def _switched(self, pairs: Ints) -> Codes:
         """Return the ranks of the attribute's values, for each pair or once for all."""
         owners = self.rows[pairs] if self.groups.by_row else np.zeros(1, dtype=np.int64)
         return self.walker.ranks[self.groups.donors[owners]]
+
+    def _in_threads(
+        self,
+        work: Callable[[Any], None],
+        parts: Sequence[Any],
+        finished: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        in_threads(work, [(part,) for part in parts], self.n_threads, lambda item, _: finished(*item))
 
 
 def _parts(n: int, size: int = 1024) -> list[slice]:

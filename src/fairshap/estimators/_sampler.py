@@ -154,7 +154,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_ = self._consult(setting, labels, sample_weight)
         self.positive_ = labels.classes[labels.positive]
         scorer = Scorer(self.model_)
-        self.matches_ = match_rows(setting, labels, self.n_jobs)
+        self.matches_ = match_rows(setting, labels, self.n_jobs, verbose=self.verbose)
         self.attributions_ = attribute_pairs(
             Risk(scorer, setting),
             self.matches_,

@@ -1,4 +1,4 @@
-"""Match every row with its nearest row of the other group and the same label."""
+"""Match every row with its nearest rows of the other group and the same label."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from fairshap._kernels.distance import is_large, nearest_both_ways
 from fairshap._kernels.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import warn
-from fairshap._typing import Bools, Codes, Floats, Ints, Native
+from fairshap._progress import Progress
+from fairshap._typing import Bools, Codes, Floats, Native
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from fairshap.groups import Labels, Privileged, Setting
 from fairshap.matching._plan import MatchPlan
@@ -23,9 +24,11 @@ def match(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
+    k: int = 1,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> MatchPlan:
-    """Return the nearest row of the other group with the same label, for every row.
+    """Return the nearest rows of the other group with the same label, for every row.
 
     The squared distance of two rows is the sum of the squared differences of their numbers plus 2 for
     each category that differs (what it costs in one-hot space) and for each number that one
@@ -44,14 +47,19 @@ def match(
         Which values are privileged.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
+    k : int, default=1
+        How many references a row has, each of weight 1/k. If fewer rows qualify, all of them are.
     n_jobs : int, optional
         How many threads search; all cores by default. The plan is the same for any number.
+    verbose : int, default=0
+        From 1 on, a bar shows how far it is when that takes over two seconds.
 
     Returns
     -------
     MatchPlan
-        One reference a row, as row positions. Rows that have none (their attribute is missing, or the
-        other group never has their label) are left out, and a warning counts them.
+        The references of each row, as row positions, the nearest first. Rows that have none (their
+        attribute is missing, or the other group never has their label) are left out, and a warning
+        counts them.
 
     Examples
     --------
@@ -62,45 +70,59 @@ def match(
     [1, 0, 3, 2]
     """
     setting = Setting.read(X, sensitive, privileged, sensitive_features, is_fitted=False)
-    return match_rows(setting, Labels.read(y, setting.table.n_rows), n_jobs)
+    return match_rows(setting, Labels.read(y, setting.table.n_rows), n_jobs, k, verbose)
 
 
-def match_rows(setting: Setting, labels: Labels, n_jobs: int | None = None) -> MatchPlan:
+def match_rows(
+    setting: Setting,
+    labels: Labels,
+    n_jobs: int | None = None,
+    k: int = 1,
+    verbose: int = 0,
+) -> MatchPlan:
     """Return the match plan of a table whose groups and labels are known."""
+    _check_k(k)
     table, side = setting.table, setting.groups.side
     numbers, weights, codes = distance_space(table, setting.column)
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    reference = np.full(table.n_rows, -1, dtype=np.int64)
-    squared = np.zeros(table.n_rows)
     strata = [[np.flatnonzero((side == s) & (labels.codes == label)) for s in (0, 1)] for label in (0, 1)]
     compiled = is_large([(len(a), len(b)) for a, b in strata], numbers.shape[1] + codes.shape[1])
-    for a, b in strata:
-        if len(a) and len(b):
+    unmatched = np.ones(table.n_rows, dtype=np.bool_)
+    pairs = []
+    with Progress("Matching", table.n_rows, verbose) as progress:
+        for a, b in strata:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
                 numbers[a],
                 weights,
                 codes[a],
                 numbers[b],
                 codes[b],
+                k=int(k),
                 compiled=compiled,
                 n_threads=n_threads,
+                advance=lambda rows: progress.advance(rows, rows),
             )
-            reference[a], squared[a] = b[to_b], squared_a
-            reference[b], squared[b] = a[to_a], squared_b
+            for rows, others, nearest, squared in ((a, b, to_b, squared_a), (b, a, to_a, squared_b)):
+                found = nearest.shape[1]
+                unmatched[rows] = not found
+                weight = np.full(nearest.size, 1.0 / max(found, 1))
+                pairs.append((np.repeat(rows, found), others[nearest].ravel(), weight, squared.ravel()))
+    row, reference, weight, squared = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     if not np.isfinite(squared).all():
         raise InputError(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
-    _warn_unmatched(setting, labels, reference < 0)
-    rows: Ints = np.flatnonzero(reference >= 0)
-    return MatchPlan(
-        table.n_rows,
-        rows,
-        reference[rows],
-        np.ones(len(rows)),
-        np.sqrt(squared[rows]),
-        table.store.library,
-    )
+    _warn_unmatched(setting, labels, unmatched)
+    return MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library)
+
+
+def _check_k(k: Any) -> None:
+    """Raise an error unless k is a number of references."""
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(
+            f"k={k!r} is not a number of references; give a whole number from 1 on, such as k=1 for the "
+            "nearest row alone."
+        )
 
 
 def distance_space(table: Table, without: int) -> tuple[Floats, Floats, Codes]:
@@ -110,11 +132,12 @@ def distance_space(table: Table, without: int) -> tuple[Floats, Floats, Codes]:
     numbers is exact, that of two standardised ones is not, and ties would go by the rounding. The numbers are
     brought near one by powers of two, which is exact too, so that no square overflows.
     """
-    numbers = table.numbers[:, table.numeric_columns != without]
+    columns = np.flatnonzero(table.numeric_columns != without)
     codes = table.codes[:, table.category_columns != without]
     if table.is_array:
-        numbers, more = without_one_hot(numbers)
+        numbers, more = without_one_hot(table.numbers, columns)
         return numbers, np.ones(numbers.shape[1]), np.column_stack([codes, more])
+    numbers = table.numbers[:, columns]
     _, scale = mean_and_scale(numbers)
     power = np.exp2(np.round(np.log2(scale)))
     return numbers / power, (power / scale) ** 2, codes
