@@ -98,7 +98,11 @@ def in_threads(
     The order in which they are done is not that of the items. An error or an interrupt comes out at once: no
     piece is begun after it, and those under way end by themselves.
     """
-    pool = ThreadPoolExecutor(max(1, min(n_threads, len(items))))
+    if min(n_threads, len(items)) <= 1:
+        for item in items:
+            finished(item, work(*item))
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(items)))
     try:
         futures = {pool.submit(work, *item): item for item in items}
         for future in as_completed(futures):

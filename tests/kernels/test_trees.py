@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from fairshap._kernels.descending import leaf_sums, make_descent
+from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._kernels.trees import Trees, active_counts, margins
-from fairshap._kernels.walking import coalition_risks, count_players, make_walker, solve_pairs
+from fairshap._kernels.trees import Trees, active_counts
+from fairshap._kernels.walking import count_players, make_walker, solve_pairs
 
 N_FEATURES, N_CUTS = 5, 3
 BASE = 0.25
@@ -153,8 +155,11 @@ def test_single_coalitions_have_the_risks_that_the_walker_sums_up(seed, logistic
 def test_margins_are_the_sums_of_the_leaves():
     rng = np.random.default_rng(0)
     trees = random_trees(rng, 6, 4, with_categories=True)
-    ranks = rng.integers(-1, N_CUTS + 1, size=(50, N_FEATURES)).astype(np.int32)
-    assert_allclose(margins(trees, ranks), [plain_margin(trees, row) for row in ranks], atol=1e-12)
+    ranks = rng.integers(-1, N_CUTS + 1, size=(70, N_FEATURES)).astype(np.int32)
+    descent = make_descent(trees, np.zeros(N_FEATURES, dtype=np.bool_))
+    assert_allclose(
+        leaf_sums(descent, trees.value, ranks), [plain_margin(trees, row) for row in ranks], atol=1e-12
+    )
 
 
 def test_rows_that_go_the_same_way_have_nothing_to_attribute():

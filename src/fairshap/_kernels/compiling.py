@@ -21,6 +21,11 @@ def compiled_in_any_order(kernel: Kernel) -> Kernel:
     return _compile(kernel, fastmath={"reassoc", "nsz", "contract"})
 
 
+def compiled_into_its_caller(kernel: Kernel) -> Kernel:
+    """Return a kernel that becomes part of whoever calls it: handing many arrays over takes time."""
+    return _compile(kernel, inline="always")
+
+
 def _compile(kernel: Kernel, **options: Any) -> Kernel:
     options |= {"nogil": True, "error_model": "numpy"}
     try:

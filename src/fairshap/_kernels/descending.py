@@ -1,13 +1,16 @@
 """Rows through the trees of an ensemble, many at a time: the leaves that they reach."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, compiled_into_its_caller
 from fairshap._kernels.trees import Trees
-from fairshap._typing import Bools, Codes, Ints
+from fairshap._typing import Bools, Codes, Floats, Ints
+
+#: Positions among the nodes.
+Places: TypeAlias = NDArray[np.uint32]
 
 # The rows that go down a tree together.
 BLOCK = 64
@@ -40,10 +43,10 @@ class Descent(NamedTuple):
         Its features.
     """
 
-    feature: NDArray[np.uint32]
+    feature: Places
     bias: Codes
     bound: Codes
-    child: NDArray[np.uint32]
+    child: Places
     table_start: Codes
     table: Bools
     roots: Codes
@@ -134,25 +137,66 @@ def find_leaves(
 
 @compiled
 def _descend(descent: Descent, t: int, block: Codes, n: int, line: Codes) -> None:
-    """Let rows go down a tree side by side, a step at a time: no step waits for the one before."""
+    """Let rows go down a tree side by side: no step has to wait for the one before."""
+    feature, bias, bound, child = descent.feature, descent.bias, descent.bound, descent.child
+    starts, table = descent.table_start, descent.table
+    # An array of its own, of which the compiler knows that no other shares its memory.
     here = np.empty(BLOCK, dtype=np.uint32)
     for j in range(n):
         here[j] = descent.roots[t]
     for _ in range(descent.depth[t]):
-        if len(descent.table):
-            for j in range(n):
-                node = here[j]
-                rank = block[descent.feature[node], j]
-                right = (rank + descent.bias[node]) & _POSITIVE > descent.bound[node]
-                if rank >= 0 and descent.table_start[node] >= 0:
-                    right = not descent.table[descent.table_start[node] + rank]
-                here[j] = descent.child[2 * node + int(right)]
-        else:
-            for j in range(n):
-                node = here[j]
-                # Unsigned, so that no index is looked at for being negative.
-                rank = block[descent.feature[node], np.uint64(j)]
-                right = (rank + descent.bias[node]) & _POSITIVE > descent.bound[node]
-                here[j] = descent.child[np.uint64(2 * node) + np.uint64(right)]
+        _step(feature, bias, bound, child, starts, table, block, n, here)
     for j in range(n):
         line[j] = here[j]
+
+
+@compiled_into_its_caller
+def _step(
+    feature: Places,
+    bias: Codes,
+    bound: Codes,
+    child: Places,
+    starts: Codes,
+    table: Bools,
+    block: Codes,
+    n: int,
+    here: Places,
+) -> None:
+    """Let rows go one step down; a row at a leaf stays there."""
+    if len(table):
+        for j in range(n):
+            node = here[j]
+            rank = block[feature[node], j]
+            right = (rank + bias[node]) & _POSITIVE > bound[node]
+            if rank >= 0 and starts[node] >= 0:
+                right = not table[starts[node] + rank]
+            here[j] = child[2 * node + int(right)]
+    else:
+        for j in range(n):
+            node = here[j]
+            # Unsigned, so that no index is looked at for being negative.
+            rank = block[feature[node], np.uint64(j)]
+            right = (rank + bias[node]) & _POSITIVE > bound[node]
+            here[j] = child[np.uint64(2 * node) + np.uint64(right)]
+
+
+@compiled
+def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
+    """Return the sum of the leaves that each row reaches."""
+    sums = np.zeros(len(ranks))
+    block = np.empty((ranks.shape[1], BLOCK), dtype=np.int32)
+    here = np.empty(BLOCK, dtype=np.uint32)
+    feature, bias, bound, child = descent.feature, descent.bias, descent.bound, descent.child
+    starts, table = descent.table_start, descent.table
+    for start in range(0, len(ranks), BLOCK):
+        n = min(BLOCK, len(ranks) - start)
+        for j in range(n):
+            for f in range(len(block)):
+                block[f, j] = ranks[start + j, f]
+        for t in range(len(descent.roots)):
+            here[:] = descent.roots[t]
+            for _ in range(descent.depth[t]):
+                _step(feature, bias, bound, child, starts, table, block, n, here)
+            for j in range(n):
+                sums[start + j] += value[here[j]]
+    return sums

@@ -49,7 +49,7 @@ def bound_pairs(
     """
     slot_of = np.full(walker.n_players, -1, dtype=np.int32)
     players = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 2))
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
     stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
     n_alternatives = switched.shape[1]
     everyone = (1 << n_alternatives) - 1
@@ -69,8 +69,7 @@ def bound_pairs(
                 rows[i],
                 references[i],
                 values[j if len(values) > 1 else 0],
-                leaves[0],
-                leaves[1],
+                leaves,
                 j,
                 slot_of,
                 players,

@@ -74,8 +74,13 @@ def antithetic_walks(q: int, pairs: int, rng: np.random.Generator) -> tuple[Ints
     for step in range(q):
         joined[:, :, step + 1] = joined[:, :, step]
         np.put_along_axis(joined[:, :, step + 1], orders[:, :, step, None], True, axis=2)
-    coalitions, steps = np.unique(joined.reshape(-1, q), axis=0, return_inverse=True)
-    return orders, coalitions, steps.reshape(pairs, 2, q + 1)
+    passed = joined.reshape(-1, q)
+    # As bytes, which are compared at once; the empty coalition sorts first and the full one last.
+    packed = np.packbits(passed, axis=1)
+    _, first, steps = np.unique(
+        packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True
+    )
+    return orders, passed[first], steps.reshape(pairs, 2, q + 1)
 
 
 def add_walks(values: Floats, orders: Ints, steps: Ints, mean: Floats, spread: Floats, count: int) -> None:

@@ -2,7 +2,8 @@
 
 A path says which players must keep the row's values and which must take the reference's, and which values
 of the attribute come along it; the output of a coalition is the sum over the paths open to it. Paths come
-as two arrays: ``masks`` holds those three as bits, ``amounts`` the path's value and ``exp(-scale * value)``.
+as two arrays: ``masks`` holds those three as bits, ``amounts`` the path's value,
+``exp(-scale * value)`` and its inverse.
 Most players matter to the level of the output only: few change the *difference* that the attribute
 makes. So the difference has a small table of its own, and the level a large one, which is all
 that is enumerated.
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, compiled_into_its_caller
 from fairshap._kernels.games import (
     add_logistic_gaps,
     add_weighted,
@@ -31,7 +32,7 @@ MOST_PLAYERS = 62
 _SAFE = 600.0
 # The columns of the two arrays.
 OWN, OTHER, MET = range(3)
-VALUE, ODDS = range(2)
+VALUE, ODDS, INVERSE = range(3)
 # The bits of a coalition that are looked up at a time.
 _DIGIT = 10
 
@@ -241,7 +242,13 @@ def _risks_by_products(
     for k in range(n_paths):
         if masks[k, MET] & 1:
             used_direct = _multiply_path(
-                masks[k, OWN], masks[k, OTHER], amounts[k, ODDS], level, direct, used_direct
+                masks[k, OWN],
+                masks[k, OTHER],
+                amounts[k, ODDS],
+                amounts[k, INVERSE],
+                level,
+                direct,
+                used_direct,
             )
     level[0] *= np.exp(-scale * constant)
     subset_products(level)
@@ -274,27 +281,29 @@ def _risks_by_products(
     return full, empty
 
 
-@compiled
-def _multiply_path(own: int, other: int, factor: float, level: Floats, direct: Floats, used: bool) -> bool:
+@compiled_into_its_caller
+def _multiply_path(
+    own: int, other: int, odds: float, inverse: float, level: Floats, direct: Floats, used: bool
+) -> bool:
     """Multiply the coalitions that a path is open to; return whether ``direct`` is in use."""
     free = (len(level) - 1) & ~(own | other)
     if count_bits(free) < count_bits(other):
         if not used:
             direct[:] = 1.0
+            used = True
         part = free
-        while True:
-            direct[own | part] *= factor
-            if part == 0:
-                return True
+        direct[own | part] *= odds
+        while part != 0:
             part = (part - 1) & free
-    # Inclusion and exclusion: the products that follow cancel the factor wherever one of other takes part.
-    inverse = 1.0 / factor
-    part = other
-    while True:
-        level[own | part] *= inverse if count_bits(part) & 1 else factor
-        if part == 0:
-            return used
-        part = (part - 1) & other
+            direct[own | part] *= odds
+    else:
+        # Inclusion and exclusion: the products that follow cancel the odds wherever one of other takes part.
+        part = other
+        level[own | part] *= inverse if count_bits(part) & 1 else odds
+        while part != 0:
+            part = (part - 1) & other
+            level[own | part] *= inverse if count_bits(part) & 1 else odds
+    return used
 
 
 @compiled
@@ -322,7 +331,8 @@ def _differences_by_products(
                 used_direct = _multiply_path(
                     masks[k, OWN] >> n_level,
                     masks[k, OTHER] >> n_level,
-                    amounts[k, ODDS] if sign > 0 else 1.0 / amounts[k, ODDS],
+                    amounts[k, ODDS if sign > 0 else INVERSE],
+                    amounts[k, INVERSE if sign > 0 else ODDS],
                     factors,
                     direct,
                     used_direct,

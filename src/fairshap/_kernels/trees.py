@@ -1,4 +1,4 @@
-"""A tree ensemble as flat arrays, and rows through it."""
+"""A tree ensemble as flat arrays."""
 
 from typing import NamedTuple
 
@@ -24,29 +24,6 @@ class Trees(NamedTuple):
     table_start: Codes
     table: Bools
     value: Floats
-
-
-@compiled
-def _goes_left(trees: Trees, node: int, rank: int) -> bool:
-    if rank < 0:
-        return trees.default_left[node]  # type: ignore[no-any-return]
-    if trees.table_start[node] >= 0:
-        return trees.table[trees.table_start[node] + rank]  # type: ignore[no-any-return]
-    return rank <= trees.cut[node]  # type: ignore[no-any-return]
-
-
-@compiled
-def margins(trees: Trees, ranks: Codes) -> Floats:
-    """Return the sum of the leaves that each row reaches."""
-    total = np.zeros(len(ranks))
-    for i in range(len(ranks)):
-        for root in trees.roots:
-            node = root
-            while trees.left[node] >= 0:
-                rank = ranks[i, trees.feature[node]]
-                node = trees.left[node] if _goes_left(trees, node, rank) else trees.right[node]
-            total[i] += trees.value[node]
-    return total
 
 
 @compiled

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, compiled_into_its_caller
 from fairshap._kernels.descending import BLOCK, Descent, find_leaves, make_descent, n_lines
-from fairshap._kernels.games import largest_gap, logistic
 from fairshap._kernels.solving import (
+    INVERSE,
     MET,
     MOST_PLAYERS,
     ODDS,
@@ -23,7 +23,7 @@ from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 # Where a node's properties stand in its line; they are read together, so that they are kept together.
-_FEATURE, _CUT, _LEFT, _RIGHT, _DEFAULT, _TABLE = range(6)
+FEATURE, _CUT, LEFT, RIGHT, _DEFAULT, _TABLE = range(6)
 # The column of the stack beside those of a path.
 _NODE = 3
 
@@ -38,8 +38,8 @@ class Walker(NamedTuple):
         the attribute's. A leaf is its own child.
     table : ndarray of bool
         Which categories go left.
-    leaf : ndarray of float, shape (nodes, 2)
-        The leaves' values, and ``exp(-scale * value)``.
+    leaf : ndarray of float, shape (nodes, 3)
+        The leaves' values, ``exp(-scale * value)`` and its inverse.
     descent : Descent
         The same trees for many rows at a time; those that split on the attribute come first.
     depth, n_leaves : int
@@ -87,19 +87,19 @@ def make_walker(
     inner = trees.left >= 0
     nodes = np.zeros((len(trees.left), 8), dtype=np.int32)
     asks = inner & is_sensitive[trees.feature] if len(is_sensitive) else inner
-    nodes[:, _FEATURE] = np.where(asks, ~trees.feature, trees.feature)
+    nodes[:, FEATURE] = np.where(asks, ~trees.feature, trees.feature)
     nodes[:, _CUT] = trees.cut
     everyone = np.arange(len(trees.left))
-    nodes[:, _LEFT] = np.where(inner, trees.left, everyone)
-    nodes[:, _RIGHT] = np.where(inner, trees.right, everyone)
+    nodes[:, LEFT] = np.where(inner, trees.left, everyone)
+    nodes[:, RIGHT] = np.where(inner, trees.right, everyone)
     nodes[:, _DEFAULT] = trees.default_left
     nodes[:, _TABLE] = trees.table_start
     with np.errstate(over="ignore"):
-        odds = np.exp(-scale * trees.value)
+        odds, inverse = np.exp(-scale * trees.value), np.exp(scale * trees.value)
     return Walker(
         nodes=nodes,
         table=trees.table,
-        leaf=np.column_stack([trees.value, odds]),
+        leaf=np.column_stack([trees.value, odds, inverse]),
         descent=make_descent(trees, is_sensitive),
         depth=depth,
         n_leaves=int((~inner).sum()),
@@ -114,7 +114,7 @@ def make_walker(
 
 
 @compiled
-def _goes_left(nodes: Codes, table: Bools, node: int, rank: int) -> bool:
+def goes_left(nodes: Codes, table: Bools, node: int, rank: int) -> bool:
     if rank < 0:
         return nodes[node, _DEFAULT] != 0  # type: ignore[no-any-return]
     if nodes[node, _TABLE] >= 0:
@@ -123,7 +123,7 @@ def _goes_left(nodes: Codes, table: Bools, node: int, rank: int) -> bool:
 
 
 # Arrays are handed on one by one: a named tuple's would be counted as used and unused at every step.
-@compiled
+@compiled_into_its_caller
 def _walk(
     nodes: Codes,
     table: Bools,
@@ -152,22 +152,22 @@ def _walk(
     while top >= 0:
         node, own, other, met = stack[top, _NODE], stack[top, OWN], stack[top, OTHER], stack[top, MET]
         top -= 1
-        while nodes[node, _LEFT] != node:
-            f = nodes[node, _FEATURE]
+        while nodes[node, LEFT] != node:
+            f = nodes[node, FEATURE]
             if f < 0:
                 left = 0
                 for a in range(len(switched)):
-                    if met >> a & 1 and _goes_left(nodes, table, node, switched[a, ~f]):
+                    if met >> a & 1 and goes_left(nodes, table, node, switched[a, ~f]):
                         left |= 1 << a
                 go = left != 0
                 if left != 0 and left != met:
                     top += 1
-                    stack[top, _NODE] = nodes[node, _RIGHT]
+                    stack[top, _NODE] = nodes[node, RIGHT]
                     stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other, met & ~left
                     met = left
             else:
-                go = _goes_left(nodes, table, node, x[f])
-                if x[f] != r[f] and _goes_left(nodes, table, node, r[f]) != go and player[f] >= 0:
+                go = goes_left(nodes, table, node, x[f])
+                if x[f] != r[f] and goes_left(nodes, table, node, r[f]) != go and player[f] >= 0:
                     s = slot_of[player[f]]
                     if s < 0:
                         if q == MOST_PLAYERS:
@@ -181,12 +181,13 @@ def _walk(
                         go = not go
                     elif not own & bit:
                         top += 1
-                        stack[top, _NODE] = nodes[node, _RIGHT if go else _LEFT]
+                        stack[top, _NODE] = nodes[node, RIGHT if go else LEFT]
                         stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other | bit, met
                         own |= bit
-            node = nodes[node, _LEFT if go else _RIGHT]
+            node = nodes[node, LEFT if go else RIGHT]
         masks[n_paths, OWN], masks[n_paths, OTHER], masks[n_paths, MET] = own, other, met
-        amounts[n_paths, VALUE], amounts[n_paths, ODDS] = leaf[node, VALUE], leaf[node, ODDS]
+        amounts[n_paths, VALUE] = leaf[node, VALUE]
+        amounts[n_paths, ODDS], amounts[n_paths, INVERSE] = leaf[node, ODDS], leaf[node, INVERSE]
         n_paths += 1
     return q, n_paths
 
@@ -198,7 +199,6 @@ def collect(
     reference: int,
     switched: Codes,
     leaves: Codes,
-    other_leaves: Codes,
     j: int,
     slot_of: Codes,
     active: Codes,
@@ -209,7 +209,7 @@ def collect(
     """Write the paths of a pair; return how many players and paths there are, the rest, and a range.
 
     Both rows in the same leaf means that every coalition is: such a tree is not walked, and its
-    leaf goes to the rest. ``leaves`` and ``other_leaves`` have the pair in column ``j``. There are no
+    leaf goes to the rest. ``leaves`` has those of both rows in column ``j``. There are no
     paths where the attribute makes no difference to any coalition: there is no risk then. The range is one
     in which the sum over the paths lies for every coalition.
     """
@@ -225,11 +225,12 @@ def collect(
         line = t * n_alternatives if t < n_switching else t + n_switching * (n_alternatives - 1)
         if t >= n_switching and not (differs and walker.is_logistic):
             break
+        end = leaves[0, line, j]
         same = True
         for a in range(n_values):
-            same &= leaves[line + a, j] == leaves[line, j] and other_leaves[line + a, j] == leaves[line, j]
+            same &= leaves[0, line + a, j] == end and leaves[1, line + a, j] == end
         if same:
-            constant += leaf[leaves[line, j], VALUE]
+            constant += leaf[end, VALUE]
         elif q <= MOST_PLAYERS:
             known = n
             q, n = _walk(
@@ -266,7 +267,7 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
     """Write how many players each pair's game has; more than 62 are not told apart."""
     slot_of = np.full(walker.n_players, -1, dtype=np.int32)
     active = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 2))
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
     stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
     n_alternatives = switched.shape[1]
     leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
@@ -283,8 +284,7 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
                 rows[i],
                 references[i],
                 values[j if len(values) > 1 else 0],
-                leaves[0],
-                leaves[1],
+                leaves,
                 j,
                 slot_of,
                 active,
@@ -334,7 +334,7 @@ def solve_pairs(
     """
     slot_of = np.full(walker.n_players, -1, dtype=np.int32)
     players = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 2))
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
     stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
     n_alternatives = switched.shape[1]
     room = make_room(most, n_alternatives)
@@ -352,8 +352,7 @@ def solve_pairs(
                 rows[i],
                 references[i],
                 values[j if len(values) > 1 else 0],
-                leaves[0],
-                leaves[1],
+                leaves,
                 j,
                 slot_of,
                 players,
@@ -380,74 +379,3 @@ def solve_pairs(
                 )
                 for s in range(q):
                     active[begin[i] + s] = players[s]
-
-
-@compiled
-def coalition_risks(
-    walker: Walker,
-    rows: Ints,
-    references: Ints,
-    switched: Codes,
-    coalitions: Bools,
-    active: Codes,
-    risks: Floats,
-) -> None:
-    """Write the risk of given coalitions, one row through the trees for each.
-
-    The parameters are those of :func:`solve_pairs`, and:
-
-    coalitions : ndarray of bool, shape (coalitions, q)
-        Whether a pair's player k keeps the row's value.
-    active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
-        Written: who player k is, and the risks. All pairs have q players with different ranks.
-    """
-    slot = np.empty(len(walker.player), dtype=np.int32)
-    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
-    outputs = np.empty(switched.shape[1])
-    nodes, table, leaf, contrasts = walker.nodes, walker.table, walker.leaf, walker.contrasts
-    roots, n_switching = walker.descent.roots, walker.descent.n_switching
-    for i in range(len(rows)):
-        x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
-        here = switched[i if len(switched) > 1 else 0]
-        _number_players(walker, x, r, slot, slot_of, active[i])
-        for c in range(len(coalitions)):
-            outputs[:] = 0.0
-            shared = 0.0
-            for t in range(len(roots)):
-                for a in range(len(outputs) if t < n_switching else 1):
-                    node = roots[t]
-                    while nodes[node, _LEFT] != node:
-                        f = nodes[node, _FEATURE]
-                        if f < 0:
-                            rank = here[a, ~f]
-                        else:
-                            rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
-                        node = nodes[node, _LEFT if _goes_left(nodes, table, node, rank) else _RIGHT]
-                    if t < n_switching:
-                        outputs[a] += leaf[node, VALUE]
-                    else:
-                        shared += leaf[node, VALUE]
-            for a in range(len(outputs)):
-                m = walker.base + walker.scale * (outputs[a] + shared)
-                outputs[a] = logistic(m) if walker.is_logistic else m
-            risks[i, c] = largest_gap(outputs, contrasts)
-
-
-@compiled
-def _number_players(walker: Walker, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes) -> None:
-    """Write the slot of each feature that differs, and each slot's player.
-
-    ``slot_of``, room to work in, holds -1 for each player, before and after.
-    """
-    q = 0
-    for f in range(len(slot)):
-        p = walker.player[f]
-        slot[f] = -1
-        if p >= 0 and x[f] != r[f]:
-            if slot_of[p] < 0:
-                slot_of[p] = q
-                active[q] = p
-                q += 1
-            slot[f] = slot_of[p]
-    for k in range(q):
-        slot_of[active[k]] = -1

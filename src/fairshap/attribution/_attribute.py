@@ -164,7 +164,8 @@ def attribute_pairs(
 
 def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
-    if (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
+    # Every pair has a coalition: many pairs need not be looked at.
+    if len(game.rows) <= _SMALL and (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
         return None, "model calls: the table is small"
     from fairshap.attribution._linear import LinearGame, is_linear
     from fairshap.attribution._native import TreeGame

@@ -1,5 +1,7 @@
 """The game: the risk of rows that keep some of their values and take the rest from a reference."""
 
+from functools import cached_property
+
 import numpy as np
 
 from fairshap._kernels.shapley import AllCoalitions
@@ -33,11 +35,18 @@ class Game:
         self.players = players
         self.rows = rows
         self.references = references
-        cells = risk.setting.table.differ(rows, references)
-        cells[:, risk.setting.column] = False
-        self._active = players.differ(cells[:, : len(players.of_column)])
-        #: The number of active players of each pair.
-        self.q: Ints = np.count_nonzero(self._active, axis=1)
+
+    # Read when it is needed: a game that is played otherwise never asks.
+    @cached_property
+    def _active(self) -> Bools:
+        cells = self.risk.setting.table.differ(self.rows, self.references)
+        cells[:, self.risk.setting.column] = False
+        return self.players.differ(cells[:, : len(self.players.of_column)])
+
+    @cached_property
+    def q(self) -> Ints:
+        """The number of active players of each pair."""
+        return np.asarray(np.count_nonzero(self._active, axis=1))
 
     def active(self, pairs: Ints, q: int) -> Ints:
         """Return the active players of pairs that all have q of them, shape (pairs, q)."""

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshap._kernels.descending import leaf_sums, make_descent
 from fairshap._kernels.ranking import rank_numbers
-from fairshap._kernels.trees import Trees, margins
+from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
 from fairshap.models._errors import NotNativeError
 
@@ -86,7 +87,8 @@ class Ensemble:
 
     def predict(self, ranks: Codes) -> Floats:
         """Return the probability of the second class for each row."""
-        output = self.base + self.scale * margins(self.trees, ranks)
+        descent = make_descent(self.trees, np.zeros(len(self.features), dtype=np.bool_))
+        output = self.base + self.scale * leaf_sums(descent, self.trees.value, ranks)
         return 1.0 / (1.0 + np.exp(-output)) if self.is_logistic else output
 
 

@@ -10,6 +10,8 @@ from fairshap.models._ensemble import Ensemble, Nodes, assemble, join_trees
 from fairshap.models._errors import NotNativeError
 from fairshap.models._ubjson import read_ubjson
 
+# What the trees hold beside their splits and leaves.
+_UNREAD = frozenset({b"base_weights", b"loss_changes", b"parents", b"split_type", b"sum_hessian"})
 # Objectives whose output is the logistic function of the margin.
 _LOGISTIC = ("binary:logistic", "reg:logistic")
 
@@ -17,7 +19,7 @@ _LOGISTIC = ("binary:logistic", "reg:logistic")
 def from_xgboost(model: Any) -> Ensemble:
     """Return the trees of a fitted ``XGBClassifier`` or ``XGBRFClassifier``."""
     booster = model.get_booster()
-    learner = read_ubjson(bytes(booster.save_raw("ubj")))["learner"]
+    learner = read_ubjson(bytes(booster.save_raw("ubj")), _UNREAD)["learner"]
     objective = learner["objective"]["name"]
     if objective not in _LOGISTIC:
         raise NotNativeError(f"the output of its objective, {objective}, is not read")

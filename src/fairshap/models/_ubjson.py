@@ -13,28 +13,35 @@ _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
 _OBJECT, _END_OF_OBJECT, _ARRAY, _END_OF_ARRAY, _TYPE, _COUNT, _STRING = b"{}[]$#S"
 
 
-def read_ubjson(data: bytes) -> Any:
+def read_ubjson(data: bytes, unread: frozenset[bytes] = frozenset()) -> Any:
     r"""Return what the bytes hold: dictionaries, lists, text, numbers, and arrays of numbers.
 
+    Arrays of numbers under an ``unread`` name are passed over.
+
+    Examples
+    --------
     >>> read_ubjson(b"{i\x01a[$l#i\x02\x00\x00\x00\x05\x00\x00\x00\x06i\x01bSi\x02xy}")
     {'a': array([5, 6], dtype='>i4'), 'b': 'xy'}
     """
-    return _read(data, 0)[0]
+    return _read(data, 0, unread)[0]
 
 
-def _read(data: bytes, at: int) -> tuple[Any, int]:
+def _read(data: bytes, at: int, unread: frozenset[bytes]) -> tuple[Any, int]:
     """Return the value that starts at a place, and the place after it."""
     marker = data[at]
     at += 1
     if marker == _ARRAY:
-        return _read_array(data, at)
+        return _read_array(data, at, unread)
     if marker == _OBJECT:
         found = {}
         while data[at] != _END_OF_OBJECT:
             start, at = _text_bounds(data, at)
-            name = data[start:at].decode()
-            # A model has thousands of arrays: one call less for each.
-            found[name], at = _read_array(data, at + 1) if data[at] == _ARRAY else _read(data, at)
+            name = data[start:at]
+            if name in unread and data[at] == _ARRAY and data[at + 1] == _TYPE:
+                count, after = _read(data, at + 4, unread)
+                at = after + count * _DTYPES[data[at + 2]].itemsize
+            else:
+                found[name.decode()], at = _read(data, at, unread)
         return found, at + 1
     if marker == _STRING:
         start, at = _text_bounds(data, at)
@@ -54,19 +61,19 @@ def _text_bounds(data: bytes, at: int) -> tuple[int, int]:
     return start, start + number.unpack_from(data, at + 1)[0]
 
 
-def _read_array(data: bytes, at: int) -> tuple[Any, int]:
+def _read_array(data: bytes, at: int, unread: frozenset[bytes]) -> tuple[Any, int]:
     if data[at] == _TYPE:
         dtype = _DTYPES[data[at + 1]]
-        count, at = _read(data, at + 3)
+        count, at = _read(data, at + 3, unread)
         return np.frombuffer(data, dtype, count, at), at + count * dtype.itemsize
     found = []
     if data[at] == _COUNT:
-        count, at = _read(data, at + 1)
+        count, at = _read(data, at + 1, unread)
         for _ in range(count):
-            value, at = _read(data, at)
+            value, at = _read(data, at, unread)
             found.append(value)
         return found, at
     while data[at] != _END_OF_ARRAY:
-        value, at = _read(data, at)
+        value, at = _read(data, at, unread)
         found.append(value)
     return found, at + 1

@@ -1,0 +1,144 @@
+"""The risks of single coalitions, for estimates from some of them."""
+
+import numpy as np
+
+from fairshap._kernels.compiling import compiled
+from fairshap._kernels.descending import BLOCK, find_leaves, n_lines
+from fairshap._kernels.games import largest_gap, logistic
+from fairshap._kernels.solving import MET, MOST_PLAYERS, OTHER, OWN, VALUE
+from fairshap._kernels.walking import FEATURE, LEFT, RIGHT, Walker, collect, goes_left
+from fairshap._typing import Bools, Codes, Floats, Ints
+
+
+@compiled
+def coalition_risks(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    coalitions: Bools,
+    active: Codes,
+    risks: Floats,
+) -> None:
+    """Write the risk of given coalitions.
+
+    The parameters are those of :func:`~fairshap._kernels.walking.solve_pairs`, and:
+
+    coalitions : ndarray of bool, shape (coalitions, q)
+        Whether a pair's player k keeps the row's value.
+    active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
+        Written: who player k is, and the risks. All pairs have q players with different ranks.
+    """
+    n_alternatives = switched.shape[1]
+    slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
+    slot_of, players = place_of.copy(), np.empty(MOST_PLAYERS, dtype=np.int32)
+    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
+    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
+    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
+    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
+    outputs = np.empty(n_alternatives)
+    for i in range(len(rows)):
+        values = switched[i : i + 1] if len(switched) > 1 else switched
+        find_leaves(walker.descent, walker.ranks, rows[i : i + 1], values, block, leaves[0])
+        find_leaves(walker.descent, walker.ranks, references[i : i + 1], values, block, leaves[1])
+        _number_players(walker, walker.ranks[rows[i]], walker.ranks[references[i]], slot, place_of, active[i])
+        q, n, constant, _, _ = collect(
+            walker, rows[i], references[i], values[0], leaves, 0, slot_of, players, masks, amounts, stack
+        )
+        if q > MOST_PLAYERS:
+            _walk_coalitions(walker, rows[i], references[i], values[0], slot, coalitions, outputs, risks[i])
+            continue
+        for k in range(active.shape[1]):
+            place_of[active[i, k]] = k
+        for s in range(q):
+            players[s] = place_of[players[s]]
+        for k in range(active.shape[1]):
+            place_of[active[i, k]] = -1
+        _sum_paths(walker, masks[:n], amounts, constant, players[:q], coalitions, outputs, risks[i])
+
+
+@compiled
+def _sum_paths(
+    walker: Walker,
+    masks: Ints,
+    amounts: Floats,
+    constant: float,
+    place: Codes,
+    coalitions: Bools,
+    outputs: Floats,
+    risks: Floats,
+) -> None:
+    """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
+    for c in range(len(coalitions)):
+        coalition = 0
+        for s in range(len(place)):
+            coalition |= int(coalitions[c, place[s]]) << s
+        outputs[:] = walker.base + walker.scale * constant
+        for k in range(len(masks)):
+            if masks[k, OWN] & ~coalition == 0 and masks[k, OTHER] & coalition == 0:
+                for a in range(len(outputs)):
+                    if masks[k, MET] >> a & 1:
+                        outputs[a] += walker.scale * amounts[k, VALUE]
+        if walker.is_logistic:
+            for a in range(len(outputs)):
+                outputs[a] = logistic(outputs[a])
+        # No paths: the attribute makes no difference.
+        risks[c] = largest_gap(outputs, walker.contrasts)
+
+
+@compiled
+def _walk_coalitions(
+    walker: Walker,
+    row: int,
+    reference: int,
+    switched: Codes,
+    slot: Codes,
+    coalitions: Bools,
+    outputs: Floats,
+    risks: Floats,
+) -> None:
+    """Write the risks of coalitions of more players than paths can name, one row through the trees each."""
+    x, r = walker.ranks[row], walker.ranks[reference]
+    nodes, table, leaf, contrasts = walker.nodes, walker.table, walker.leaf, walker.contrasts
+    roots, n_switching = walker.descent.roots, walker.descent.n_switching
+    for c in range(len(coalitions)):
+        outputs[:] = 0.0
+        shared = 0.0
+        for t in range(len(roots)):
+            for a in range(len(outputs) if t < n_switching else 1):
+                node = roots[t]
+                while nodes[node, LEFT] != node:
+                    f = nodes[node, FEATURE]
+                    if f < 0:
+                        rank = switched[a, ~f]
+                    else:
+                        rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
+                    node = nodes[node, LEFT if goes_left(nodes, table, node, rank) else RIGHT]
+                if t < n_switching:
+                    outputs[a] += leaf[node, VALUE]
+                else:
+                    shared += leaf[node, VALUE]
+        for a in range(len(outputs)):
+            m = walker.base + walker.scale * (outputs[a] + shared)
+            outputs[a] = logistic(m) if walker.is_logistic else m
+        risks[c] = largest_gap(outputs, contrasts)
+
+
+@compiled
+def _number_players(walker: Walker, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes) -> None:
+    """Write the slot of each feature that differs, and each slot's player.
+
+    ``slot_of``, room to work in, holds -1 for each player, before and after.
+    """
+    q = 0
+    for f in range(len(slot)):
+        p = walker.player[f]
+        slot[f] = -1
+        if p >= 0 and x[f] != r[f]:
+            if slot_of[p] < 0:
+                slot_of[p] = q
+                active[q] = p
+                q += 1
+            slot[f] = slot_of[p]
+    for k in range(q):
+        slot_of[active[k]] = -1
