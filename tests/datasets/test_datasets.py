@@ -40,6 +40,15 @@ def test_every_setting_of_the_paper_loads(name, sensitive):
     assert f"{len(d.X):,}" in d.description
 
 
+def test_the_encoded_census_has_each_row_once():
+    d = datasets.load("census_kdd", encoded=True)
+    assert d.X.shape == (292_550, 504)
+    assert d.y.index.equals(d.X.index)
+    raw = datasets.load("census_kdd")
+    assert (raw.y[d.y.index] == d.y).all()
+    assert raw.X["age"].loc[d.X.index].corr(d.X["age"]) > 0.999
+
+
 def test_the_tables_are_named_in_order():
     assert datasets.names() == tuple(SIZES)
 

@@ -62,6 +62,8 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
             f"{did_you_mean(column, list(spec.sensitive))}"
         )
     X = _read(name)
+    if encoded and spec.distinct:
+        X = X.drop_duplicates()
     y = (X.pop(spec.target) == spec.positive).astype(np.int64)
     X = X.drop(columns=list(spec.dropped))
     for categorical in spec.categorical:
@@ -95,26 +97,35 @@ def _encode(
     X: pd.DataFrame, spec: Spec, sensitive: str
 ) -> tuple[pd.DataFrame, dict[Hashable, list[Hashable]]]:
     """Return the table as the paper encodes it, and the columns of each category."""
-    parts: dict[Hashable, pd.DataFrame] = {}
-    for name in spec.order or X.columns:
-        column = X[name]
+    names = [name for name in spec.order or X.columns if name == sensitive or name not in spec.without]
+    categories: dict[Hashable, pd.Categorical] = {}
+    labels: dict[Hashable, list[Hashable]] = {}
+    for name in names:
+        labels[name] = [name]
+        if name != sensitive and not pd.api.types.is_numeric_dtype(X[name].dtype):
+            categories[name] = pd.Categorical(_known(X[name], spec.unknown)).remove_unused_categories()
+            labels[name] = [f"{name}={value}" for value in categories[name].categories]
+    columns = [label for name in names for label in labels[name]] + list(spec.constants)
+    # Filled in place: a wide table is not held twice.
+    cells = np.zeros((len(X), len(columns)))
+    at = 0
+    for name in names:
         if name == sensitive:
             codes = spec.codes.get(name, {spec.sensitive[name]: 1})
-            parts[name] = column.astype(object).map(codes).fillna(0).astype(float).to_frame(name)
-        elif name in spec.without:
-            continue
-        elif pd.api.types.is_numeric_dtype(column.dtype):
-            parts[name] = ((column - column.mean()) / column.std(ddof=0)).to_frame(name)
+            cells[:, at] = X[name].astype(object).map(codes).fillna(0)
+        elif name in categories:
+            cells[np.arange(len(X)), at + categories[name].codes.astype(np.int64)] = 1.0
         else:
-            if spec.unknown is not None:
-                known = column[column != spec.unknown]
-                column = column.where(column != spec.unknown, known.mode()[0])
-            dummies = pd.get_dummies(column, dtype=float)
-            parts[name] = dummies.set_axis([f"{name}={value}" for value in dummies], axis=1)
-    for name in spec.constants:
-        parts[name] = pd.DataFrame({name: 1.0}, index=X.index)
-    encoded = pd.concat(parts.values(), axis=1)
-    players: dict[Hashable, list[Hashable]] = {
-        name: list(part.columns) for name, part in parts.items() if part.shape[1] > 1
-    }
-    return encoded, players
+            cells[:, at] = (X[name] - X[name].mean()) / X[name].std(ddof=0)
+        at += len(labels[name])
+    cells[:, at:] = 1.0
+    players = {name: labels[name] for name in categories if len(labels[name]) > 1}
+    return pd.DataFrame(cells, X.index, columns), players
+
+
+def _known(column: pd.Series, unknown: str | None) -> pd.Series:
+    """Return a category column with the unknown replaced by the most frequent value."""
+    if unknown is None:
+        return column
+    known = column[column != unknown]
+    return column.where(column != unknown, known.mode()[0])

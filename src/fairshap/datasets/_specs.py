@@ -32,6 +32,8 @@ class Spec:
         Columns that the encoded table leaves out unless they are the sensitive one.
     constants : tuple of str
         Columns of one value that the paper's table had; the encoded table has them too.
+    distinct : bool
+        Whether the encoded table leaves out rows that are there already.
     unknown : str
         A category that the encoded table replaces by the column's most frequent one.
     values : mapping of str to mapping
@@ -52,6 +54,7 @@ class Spec:
     order: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    distinct: bool = False
     unknown: str | None = None
     values: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -161,5 +164,6 @@ SPECS: dict[str, Spec] = {
             "year",
         ),
         without=("race",),
+        distinct=True,
     ),
 }
