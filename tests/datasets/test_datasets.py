@@ -47,6 +47,9 @@ def test_the_encoded_census_has_each_row_once():
     raw = datasets.load("census_kdd")
     assert (raw.y[d.y.index] == d.y).all()
     assert raw.X["age"].loc[d.X.index].corr(d.X["age"]) > 0.999
+    for player, block in d.players.items():
+        # A missing category has no feature.
+        assert (d.X[block].sum(axis=1) == raw.X[player].loc[d.X.index].notna()).all(), player
 
 
 def test_the_tables_are_named_in_order():

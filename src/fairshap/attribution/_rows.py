@@ -55,7 +55,8 @@ class Rows:
         np.add.at(self.empty, row, weight * empty)
         if error is not None:
             if self.errors is None:
-                self.errors = np.zeros_like(self.values)
+                # Not zeros_like, which would take memory for the many rows that have none.
+                self.errors = np.zeros(self.values.shape)
             # References of one row share their permutations, so that their errors add up.
             np.add.at(self.errors, at, share * error.ravel())
             self.status[row] = "estimated"

@@ -111,10 +111,12 @@ def _encode(
     at = 0
     for name in names:
         if name == sensitive:
-            codes = spec.codes.get(name, {spec.sensitive[name]: 1})
-            cells[:, at] = X[name].astype(object).map(codes).fillna(0)
+            numbers = spec.codes.get(name, {spec.sensitive[name]: 1})
+            cells[:, at] = X[name].astype(object).map(numbers).fillna(0)
         elif name in categories:
-            cells[np.arange(len(X)), at + categories[name].codes.astype(np.int64)] = 1.0
+            codes = categories[name].codes.astype(np.int64)
+            present = np.flatnonzero(codes >= 0)
+            cells[present, at + codes[present]] = 1.0
         else:
             cells[:, at] = (X[name] - X[name].mean()) / X[name].std(ddof=0)
         at += len(labels[name])
