@@ -15,6 +15,7 @@
     ├── NothingToRepairWarning        no edit was made, with the reason
     ├── UnmatchedRowsWarning          rows without a reference, left as they are
     ├── OrderWarning                  labels or attributes in another order than the rows
+    ├── PooledGroupsWarning           groups of few rows, taken as one
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
 """
 
@@ -30,6 +31,7 @@ __all__ = [
     "ModelError",
     "NothingToRepairWarning",
     "OrderWarning",
+    "PooledGroupsWarning",
     "TargetError",
     "UnmatchedRowsWarning",
 ]
@@ -81,6 +83,10 @@ class UnmatchedRowsWarning(FairshapWarning):
 
 class OrderWarning(FairshapWarning):
     """A series has the index labels of the table in another order; it is taken by position."""
+
+
+class PooledGroupsWarning(FairshapWarning):
+    """Groups of few rows are taken as one."""
 
 
 class MarginWarning(FairshapWarning):

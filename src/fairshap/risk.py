@@ -40,16 +40,18 @@ class Risk:
     def of_mixes(self, sources: Sequence[Ints], owners: Ints) -> Floats:
         """Return the risk of rows whose column j has the cells of the rows ``sources[j]``.
 
-        ``max |f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the ``owners``
-        is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``.
+        The largest or the mean ``|f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the
+        ``owners`` is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``.
         """
-        groups, column = self.setting.groups, self.setting.column
+        groups = self.setting.groups
         mixed = list(sources)
         scores = np.empty((groups.donors.shape[1], len(owners)))
         for alternative in range(len(scores)):
-            mixed[column] = groups.donors[owners, alternative]
+            for column in self.setting.columns:
+                mixed[column] = groups.donors[owners, alternative]
             scores[alternative] = self.scorer(self.setting.table.store.mix(mixed))
         risk = np.zeros(len(owners))
         for a, b in groups.contrasts:
-            np.maximum(risk, np.abs(scores[a] - scores[b]), out=risk)
+            gap = np.abs(scores[a] - scores[b])
+            risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
         return risk

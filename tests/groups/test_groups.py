@@ -9,7 +9,7 @@ from tests.conftest import to_library
 
 
 def groups_of(values, privileged):
-    return Groups.read(Table.read(pd.DataFrame({"a": values})), 0, privileged)
+    return Groups.read(Table.read(pd.DataFrame({"a": values})), (0,), privileged)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_attribute_beside_the_table_becomes_a_last_column(people, library):
     X = to_library(people.drop(columns="sex"), library)
     setting = Setting.read(X, None, "m", pd.Series(people["sex"].tolist(), name="sex"))
     assert setting.table.names == ("age", "children", "town", "member", "joined", "sex")
-    assert setting.column == 5
+    assert setting.columns == (5,)
     assert setting.own.names == ("age", "children", "town", "member", "joined")
     assert setting.groups.side.tolist() == [1, 0, 1, 0, 1, 0]
     assert type(setting.table.native) is type(X)
@@ -190,7 +190,10 @@ def test_times_can_be_split():
         ("sexe", None, ColumnError, "Did you mean 'sex'"),
         ("sex", ["m"] * 6, InputError, "give one of the two"),
         (None, ["m", "f"], InputError, "has 2 values, X has 6 rows"),
-        (None, np.zeros((6, 2)), InputError, "has 2 columns; give one attribute"),
+        ("a", np.zeros((6, 2)), InputError, "has 2 columns, sensitive='a' names 1"),
+        (None, np.zeros((6, 0)), InputError, "has no columns"),
+        (["sex", "sex"], None, InputError, "each of them once"),
+        ([], None, InputError, "each of them once"),
     ],
 )
 def test_an_attribute_that_is_not_there_is_asked_for(people, sensitive, beside, error, message):

@@ -12,13 +12,16 @@ from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 
 
-def random_sums(rng, q, n_components=1, n_alternatives=2, n_pairs=3, scale=1.0, is_logistic=True):
+def random_sums(
+    rng, q, n_components=1, n_alternatives=2, n_pairs=3, scale=1.0, is_logistic=True, is_mean=False
+):
     return Sums(
         steps=rng.normal(scale=scale, size=(n_components, n_pairs, q)),
         level=rng.normal(scale=2, size=(n_components, n_pairs)),
         shifts=np.sort(rng.normal(size=(n_components, 1, n_alternatives)), axis=2),
         shares=np.full(n_components, 1 / n_components),
         contrasts=np.array([[0, k] for k in range(1, n_alternatives)]),
+        is_mean=is_mean,
         is_logistic=is_logistic,
     )
 
@@ -39,7 +42,7 @@ def by_definition(sums):
         outputs = 1 / (1 + np.exp(-outputs))
     outputs = np.tensordot(sums.shares, outputs, 1)
     gaps = [np.abs(outputs[..., a] - outputs[..., b]) for a, b in sums.contrasts]
-    risk = np.max(gaps, axis=0)
+    risk = np.mean(gaps, axis=0) if sums.is_mean else np.max(gaps, axis=0)
     return shapley_values(risk), risk[:, -1], risk[:, 0], np.ones(n_pairs, dtype=np.bool_)
 
 
@@ -51,10 +54,13 @@ def by_definition(sums):
     st.integers(2, 4),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
-def test_values_are_those_of_the_definition(seed, q, n_components, n_alternatives, logistic, by_series):
+def test_values_are_those_of_the_definition(
+    seed, q, n_components, n_alternatives, logistic, by_series, is_mean
+):
     rng = np.random.default_rng(seed)
-    sums = random_sums(rng, q, n_components, n_alternatives, is_logistic=logistic)
+    sums = random_sums(rng, q, n_components, n_alternatives, is_logistic=logistic, is_mean=is_mean)
     sums.steps[:, 0, rng.integers(q)] = 0.0
     few = additive.FEW
     with pytest.MonkeyPatch.context() as patch:

@@ -21,8 +21,8 @@ def bound(walker, rows, references, switched):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10_000), st.booleans(), st.integers(2, 3), st.booleans())
-def test_no_value_exceeds_its_bound(seed, logistic, n_values, by_row):
+@given(st.integers(0, 10_000), st.booleans(), st.integers(2, 3), st.booleans(), st.booleans())
+def test_no_value_exceeds_its_bound(seed, logistic, n_values, by_row, is_mean):
     rng = np.random.default_rng(seed)
     trees = random_trees(rng, 4, 4, with_categories=True)
     ranks = rng.integers(-1, N_CUTS + 1, size=(6, N_FEATURES)).astype(np.int32)
@@ -30,7 +30,8 @@ def test_no_value_exceeds_its_bound(seed, logistic, n_values, by_row):
     switched = rng.integers(0, N_CUTS + 1, size=(3 if by_row else 1, n_values, N_FEATURES)).astype(np.int32)
     contrasts = np.array([[0, k] for k in range(1, n_values)])
     player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
-    walker = make(trees, ranks, contrasts, player, player < 0, logistic, scale=0.5 if seed % 2 else -1.5)
+    scale = 0.5 if seed % 2 else -1.5
+    walker = make(trees, ranks, contrasts, player, player < 0, logistic, scale, is_mean)
     phi, full, empty, _ = solve(walker, rows, references, switched)
     bounds, *risks = bound(walker, rows, references, switched)
     assert (phi.max(axis=1) <= bounds + 1e-12).all()

@@ -62,9 +62,11 @@ def plain_margin(trees, row):
     return total
 
 
-def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5):
+def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5, is_mean=False):
     n_players = int(player.max()) + 1
-    return make_walker(trees, sensitive, 10, ranks, player, n_players, contrasts, BASE, scale, is_logistic)
+    return make_walker(
+        trees, sensitive, 10, ranks, player, n_players, contrasts, is_mean, BASE, scale, is_logistic
+    )
 
 
 def solve(walker, rows, references, switched):
@@ -90,7 +92,9 @@ def solve(walker, rows, references, switched):
     return phi, full, empty, bounds
 
 
-def plain_solution(trees, x, r, switched, contrasts, player, sensitive, is_logistic, scale=0.5):
+def plain_solution(
+    trees, x, r, switched, contrasts, player, sensitive, is_logistic, scale=0.5, is_mean=False
+):
     """Return phi and the two risks of one pair from the rows of all coalitions of all players."""
     players = sorted(set(player[~sensitive]))
     values = np.empty(1 << len(players))
@@ -104,15 +108,16 @@ def plain_solution(trees, x, r, switched, contrasts, player, sensitive, is_logis
             row[sensitive] = alternative[sensitive]
             output = BASE + scale * plain_margin(trees, row)
             outputs.append(1 / (1 + np.exp(-output)) if is_logistic else output)
-        values[coalition] = max(abs(outputs[a] - outputs[b]) for a, b in contrasts)
+        gaps = [abs(outputs[a] - outputs[b]) for a, b in contrasts]
+        values[coalition] = np.mean(gaps) if is_mean else max(gaps)
     phi = np.zeros(int(player.max()) + 1)
     phi[players] = shapley_values(values[None])[0]
     return phi, values[-1], values[0]
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.integers(2, 3), st.booleans())
-def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n_values, by_row):
+@given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.integers(2, 3), st.booleans(), st.booleans())
+def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n_values, by_row, is_mean):
     rng = np.random.default_rng(seed)
     trees = random_trees(rng, 4, 5, categories)
     ranks = rng.integers(-1, N_CUTS + 1, size=(6, N_FEATURES)).astype(np.int32)
@@ -121,12 +126,12 @@ def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n
     contrasts = np.array([[0, k] for k in range(1, n_values)])
     sensitive = np.array([True, False, False, False, False])
     player = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
-    walker = make(trees, ranks, contrasts, player, sensitive, logistic)
+    walker = make(trees, ranks, contrasts, player, sensitive, logistic, is_mean=is_mean)
     phi, full, empty, counts = solve(walker, rows, references, switched)
     for i in range(3):
         x, r = ranks[rows[i]], ranks[references[i]]
         expected = plain_solution(
-            trees, x, r, switched[i if by_row else 0], contrasts, player, sensitive, logistic
+            trees, x, r, switched[i if by_row else 0], contrasts, player, sensitive, logistic, is_mean=is_mean
         )
         assert_allclose(phi[i], expected[0], atol=1e-12)
         assert_allclose([full[i], empty[i]], expected[1:], atol=1e-12)
@@ -213,7 +218,7 @@ def test_players_beyond_the_bits_of_a_number_are_counted_as_too_many():
     ranks[1] = 1
     player = np.arange(-1, n, dtype=np.int32)
     walker = make_walker(
-        trees, player < 0, 2, ranks, player, n, np.array([[0, 1]]), 0.0, 1.0, is_logistic=True
+        trees, player < 0, 2, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
     )
     counts = np.empty(1, dtype=np.int32)
     count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)

@@ -49,5 +49,5 @@ def test_bad_sets_are_refused(given, error, message):
 def test_the_sensitive_column_cannot_share_a_player():
     players = Players.read(TABLE, {"both": ["a", "c"]})
     with pytest.raises(InputError, match="'both' holds the sensitive column and others"):
-        players.check_alone(0)
-    players.check_alone(1)
+        players.check_alone((0,))
+    players.check_alone((1,))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_in_any_order
-from fairshap._kernels.games import add_weighted, largest_gap, logistic, sums_by_player
+from fairshap._kernels.games import add_weighted, logistic, risk_of_outputs, sums_by_player
 from fairshap._typing import Bools, Floats, Ints
 
 # Players up to which enumerating is quicker than a series, and up to which it can be done.
@@ -35,8 +35,9 @@ class Sums(NamedTuple):
         What each value of the attribute adds.
     shares : ndarray of float, shape (components,)
         What each component counts in the output.
-    contrasts : ndarray of int, shape (contrasts, 2)
-        Which values of the attribute are compared.
+    contrasts, is_mean : ndarray of int, shape (contrasts, 2), bool
+        Which values of the attribute are compared, and whether the risk is the mean of their gaps or the
+        largest.
     is_logistic : bool
         Whether the margins go through the logistic function.
     """
@@ -46,6 +47,7 @@ class Sums(NamedTuple):
     shifts: Floats
     shares: Floats
     contrasts: Ints
+    is_mean: bool
     is_logistic: bool
 
 
@@ -96,10 +98,10 @@ def solve_sums(
         # Without a link the attribute makes the same difference to every coalition.
         if not sums.is_logistic or q == 0:
             continue
-        contrast = _widest(shifts, sums.contrasts)
-        if q > FEW and contrast >= 0:
+        first, last = _smooth_contrasts(shifts, sums.contrasts, sums.is_mean)
+        if q > FEW and last > first:
             solved[i] = _solve_by_series(
-                sums, shifts, sums.level[:, i], steps[:, :q], contrast, nodes, node_weights, part[:q]
+                sums, shifts, sums.level[:, i], steps[:, :q], first, last, nodes, node_weights, part[:q]
             )
         elif q <= MOST:
             _solve_by_enumeration(sums, shifts, sums.level[:, i], steps[:, :q], weights, part[:q])
@@ -118,28 +120,30 @@ def _risk(sums: Sums, shifts: Floats, level: Floats, outputs: Floats) -> float:
         for a in range(len(outputs)):
             margin = level[c] + shifts[c, a]
             outputs[a] += sums.shares[c] * (logistic(margin) if sums.is_logistic else margin)
-    return largest_gap(outputs, sums.contrasts)
+    return risk_of_outputs(outputs, sums.contrasts, sums.is_mean)
 
 
 @compiled
-def _widest(shifts: Floats, contrasts: Ints) -> int:
-    """Return the contrast whose gap is the largest whatever the level, in all components alike; -1 if none.
+def _smooth_contrasts(shifts: Floats, contrasts: Ints, is_mean: bool) -> tuple[int, int]:
+    """Return the contrasts, from and to, of whose gaps the risk is the mean whatever the level, or none.
 
-    That is the one whose range contains those of all others, with its ends the same way round.
+    For the mean these are all of them; for the largest, the one whose range contains those of all others.
+    The gaps of several components add up where they are the same way round.
     """
     for w in range(len(contrasts)):
         a, b = contrasts[w]
-        is_widest = True
+        is_smooth = True
         for c in range(len(shifts)):
-            rises = shifts[0, b] >= shifts[0, a]
-            is_widest &= (shifts[c, b] >= shifts[c, a]) == rises
+            is_smooth &= (shifts[c, b] >= shifts[c, a]) == (shifts[0, b] >= shifts[0, a])
             low, high = min(shifts[c, a], shifts[c, b]), max(shifts[c, a], shifts[c, b])
             for o in range(len(contrasts)):
                 one, other = shifts[c, contrasts[o, 0]], shifts[c, contrasts[o, 1]]
-                is_widest &= low <= min(one, other) and max(one, other) <= high
-        if is_widest:
-            return w
-    return -1
+                is_smooth &= is_mean or (low <= min(one, other) and max(one, other) <= high)
+        if is_mean and not is_smooth:
+            return 0, 0
+        if not is_mean and is_smooth:
+            return w, w + 1
+    return 0, len(contrasts) if is_mean else 0
 
 
 @compiled
@@ -160,7 +164,7 @@ def _solve_by_enumeration(
             for a in range(shifts.shape[1]):
                 outputs[j, a] += sums.shares[c] * logistic(margin[j] + shifts[c, a])
     for j in range(size):
-        risk[j] = largest_gap(outputs[j], sums.contrasts)
+        risk[j] = risk_of_outputs(outputs[j], sums.contrasts, sums.is_mean)
     add_weighted(risk, weights[size : 2 * size], total)
     sums_by_player(total, q, phi)
     rest = (phi.sum() - (risk[size - 1] - risk[0])) / q
@@ -174,7 +178,8 @@ def _solve_by_series(
     shifts: Floats,
     level: Floats,
     steps: Floats,
-    contrast: int,
+    first: int,
+    last: int,
     nodes: Floats,
     node_weights: Floats,
     phi: Floats,
@@ -186,17 +191,19 @@ def _solve_by_series(
     probability p: ``phi_k`` is the mean over p and over such coalitions S of ``g(m(S + k)) - g(m(S))``.
     """
     phi[:] = 0.0
-    for c in range(len(level)):
-        one, other = shifts[c, sums.contrasts[contrast, 0]], shifts[c, sums.contrasts[contrast, 1]]
-        low, gap = min(one, other), abs(one - other)
-        lowest, highest = level[c] + low, level[c] + low
-        for k in range(len(phi)):
-            lowest += min(steps[c, k], 0.0)
-            highest += max(steps[c, k], 0.0)
-        period = max(abs(lowest + gap / 2), abs(highest + gap / 2)) + gap / 2 + _MARGIN
-        if period > _LONGEST:
-            return False
-        _add_series(level[c] + low, gap, steps[c], period, sums.shares[c], nodes, node_weights, phi)
+    for contrast in range(first, last):
+        for c in range(len(level)):
+            one, other = shifts[c, sums.contrasts[contrast, 0]], shifts[c, sums.contrasts[contrast, 1]]
+            low, gap = min(one, other), abs(one - other)
+            lowest, highest = level[c] + low, level[c] + low
+            for k in range(len(phi)):
+                lowest += min(steps[c, k], 0.0)
+                highest += max(steps[c, k], 0.0)
+            period = max(abs(lowest + gap / 2), abs(highest + gap / 2)) + gap / 2 + _MARGIN
+            if period > _LONGEST:
+                return False
+            share = sums.shares[c] / (last - first)
+            _add_series(level[c] + low, gap, steps[c], period, share, nodes, node_weights, phi)
     return True
 
 

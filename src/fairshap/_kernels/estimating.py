@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.games import largest_gap, logistic
+from fairshap._kernels.games import logistic, risk_of_outputs
 from fairshap._kernels.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
 from fairshap._kernels.walking import FEATURE, LEFT, RIGHT, Walker, collect, goes_left, lay_out, make_desk
 from fairshap._typing import Bools, Codes, Floats, Ints
@@ -76,7 +76,7 @@ def _sum_paths(
             for a in range(len(outputs)):
                 outputs[a] = logistic(outputs[a])
         # No paths: the attribute makes no difference.
-        risks[c] = largest_gap(outputs, walker.contrasts)
+        risks[c] = risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
 
 
 @compiled
@@ -114,7 +114,7 @@ def _walk_coalitions(
         for a in range(len(outputs)):
             m = walker.base + walker.scale * (outputs[a] + shared)
             outputs[a] = logistic(m) if walker.is_logistic else m
-        risks[c] = largest_gap(outputs, contrasts)
+        risks[c] = risk_of_outputs(outputs, contrasts, walker.is_mean)
 
 
 @compiled

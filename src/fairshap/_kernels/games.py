@@ -83,11 +83,18 @@ def logistic(margin: float) -> float:
 
 
 @compiled
-def largest_gap(outputs: Floats, contrasts: Ints) -> float:
-    """Return the largest gap between two outputs that are compared."""
+def join_gap(risk: float, gap: float, n: int, is_mean: bool) -> float:
+    """Return the risk with one of n gaps more: their mean or the largest."""
+    return risk + gap / n if is_mean else max(risk, gap)
+
+
+@compiled
+def risk_of_outputs(outputs: Floats, contrasts: Ints, is_mean: bool) -> float:
+    """Return the mean or the largest gap between two outputs that are compared."""
     risk = 0.0
     for c in range(len(contrasts)):
-        risk = max(risk, abs(outputs[contrasts[c, 0]] - outputs[contrasts[c, 1]]))
+        gap = abs(outputs[contrasts[c, 0]] - outputs[contrasts[c, 1]])
+        risk = join_gap(risk, gap, len(contrasts), is_mean)
     return risk
 
 
@@ -98,14 +105,16 @@ def logistic_gap(odds: float, a: float, b: float) -> float:
 
 
 @compiled_in_any_order
-def add_logistic_gaps(odds: Floats, a: float, b: float, weights: Floats, total: Floats) -> float:
-    """Return the weighted sum of the gaps between two logistic outputs, and add each to a total.
+def add_logistic_gaps(
+    odds: Floats, a: float, b: float, share: float, weights: Floats, total: Floats
+) -> float:
+    """Return the weighted sum of a share of the gaps between two logistic outputs, and add each to a total.
 
     The odds are the coalitions'; a and b belong to two values of the attribute.
     """
     everything = 0.0
     for k in range(len(odds)):
-        weighted = weights[k] * logistic_gap(odds[k], a, b)
+        weighted = share * weights[k] * logistic_gap(odds[k], a, b)
         total[k] += weighted
         everything += weighted
     return everything

@@ -90,6 +90,7 @@ def solve_pairs(
                     q,
                     (1 << n_alternatives) - 1,
                     walker.contrasts,
+                    walker.is_mean,
                     walker.scale,
                     walker.is_logistic,
                     weights,

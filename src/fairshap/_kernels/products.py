@@ -6,6 +6,7 @@ from fairshap._kernels.compiling import compiled, compiled_into_its_caller
 from fairshap._kernels.games import (
     add_logistic_gaps,
     add_weighted,
+    join_gap,
     logistic_gap,
     raise_to_logistic_gap,
     subset_products,
@@ -24,6 +25,7 @@ def risks_by_products(
     n_difference: int,
     everyone: int,
     contrasts: Ints,
+    is_mean: bool,
     scale: float,
     weights: Floats,
     room: Room,
@@ -61,9 +63,12 @@ def risks_by_products(
         # The weights go by the size of the coalition only: those of the first block of that size do.
         start = ((1 << count_bits(block)) - 1) << n_level
         weight = weights[start : start + (1 << n_level)]
-        if len(contrasts) == 1:
-            a, b = difference[contrasts[0, 0], block], difference[contrasts[0, 1], block]
-            by_difference[block] = add_logistic_gaps(odds, a, b, weight, by_level)
+        if is_mean or len(contrasts) == 1:
+            by_difference[block] = 0.0
+            for c in range(len(contrasts)):
+                a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
+                share = 1.0 / len(contrasts)
+                by_difference[block] += add_logistic_gaps(odds, a, b, share, weight, by_level)
         else:
             risk[:] = 0.0
             for c in range(len(contrasts)):
@@ -74,8 +79,10 @@ def risks_by_products(
     last = (1 << n_difference) - 1
     for c in range(len(contrasts)):
         one, other = difference[contrasts[c, 0]], difference[contrasts[c, 1]]
-        full = max(full, logistic_gap(level[size - 1], one[last], other[last]))
-        empty = max(empty, logistic_gap(level[0], one[0], other[0]))
+        gap = logistic_gap(level[size - 1], one[last], other[last])
+        full = join_gap(full, gap, len(contrasts), is_mean)
+        gap = logistic_gap(level[0], one[0], other[0])
+        empty = join_gap(empty, gap, len(contrasts), is_mean)
     return full, empty
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from fairshap._kernels.compiling import compiled
 from fairshap._kernels.descending import BLOCK
-from fairshap._kernels.games import largest_gap, logistic
+from fairshap._kernels.games import join_gap, logistic, risk_of_outputs
 from fairshap._kernels.paths import (
     MOST_PLAYERS,
     VALUE,
@@ -96,7 +96,7 @@ def _risk_of_leaves(walker: Walker, leaves: Codes, n_alternatives: int, j: int) 
             margin += walker.leaf[leaves[t * n_alternatives + a, j], VALUE]
         output = walker.base + walker.scale * margin
         outputs[a] = logistic(output) if walker.is_logistic else output
-    return largest_gap(outputs, walker.contrasts)
+    return risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
 
 
 @compiled
@@ -125,7 +125,8 @@ def _bound_risks(
                     logistic(low + gap) - logistic(low),
                     logistic(last + gap) - logistic(last),
                 )
-            largest[k], smallest[k] = max(largest[k], top), max(smallest[k], bottom)
+            largest[k] = join_gap(largest[k], top, len(contrasts), walker.is_mean)
+            smallest[k] = join_gap(smallest[k], bottom, len(contrasts), walker.is_mean)
 
 
 @compiled

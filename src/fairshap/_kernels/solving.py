@@ -25,6 +25,7 @@ def solve_game(
     q: int,
     everyone: int,
     contrasts: Ints,
+    is_mean: bool,
     scale: float,
     is_logistic: bool,
     weights: Floats,
@@ -43,8 +44,8 @@ def solve_game(
         The number of players that the paths speak of.
     everyone : int
         All values of the attribute, as bits.
-    contrasts : ndarray of int, shape (contrasts, 2)
-        Which of them are compared.
+    contrasts, is_mean : ndarray of int, shape (contrasts, 2), bool
+        Which of them are compared, and whether the risk is the mean of their gaps or the largest.
     scale, is_logistic : float, bool
         The output is ``scale * margin``, through the logistic function or as it is.
     weights : ndarray
@@ -67,7 +68,18 @@ def solve_game(
         total += abs(amounts[k, VALUE])
     if is_logistic and total * abs(scale) < _SAFE:
         full, empty = risks_by_products(
-            masks, amounts, n_paths, constant, n_level, n_difference, everyone, contrasts, scale, weight, room
+            masks,
+            amounts,
+            n_paths,
+            constant,
+            n_level,
+            n_difference,
+            everyone,
+            contrasts,
+            is_mean,
+            scale,
+            weight,
+            room,
         )
     else:
         full, empty = risks_by_sums(
@@ -80,6 +92,7 @@ def solve_game(
             n_difference,
             everyone,
             contrasts,
+            is_mean,
             scale,
             is_logistic,
             weight,

@@ -1,7 +1,7 @@
-"""The risks of all coalitions of a game, whose margins are summed: no link, or no exponential that holds them."""
+"""The risks of all coalitions of a game, whose margins are summed: where no exponential can hold them."""
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.games import logistic, subset_sums
+from fairshap._kernels.games import join_gap, logistic, subset_sums
 from fairshap._kernels.paths import MET, OTHER, OWN, VALUE, Room, count_bits
 from fairshap._typing import Floats, Ints
 
@@ -17,6 +17,7 @@ def risks_by_sums(
     n_difference: int,
     everyone: int,
     contrasts: Ints,
+    is_mean: bool,
     scale: float,
     is_logistic: bool,
     weights: Floats,
@@ -53,7 +54,7 @@ def risks_by_sums(
                     gap = abs(logistic(scale * (margin + one)) - logistic(scale * (margin + other)))
                 else:
                     gap = abs(scale * (one - other))
-                here = max(here, gap)
+                here = join_gap(here, gap, len(contrasts), is_mean)
             weighted = here * weights[(block << n_level) + k]
             by_level[k] += weighted
             by_difference[block] += weighted

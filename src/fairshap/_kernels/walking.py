@@ -46,8 +46,9 @@ class Walker(NamedTuple):
         Whose each feature is; -1 nobody's.
     n_players : int
         The number of players.
-    contrasts : ndarray of int, shape (contrasts, 2)
-        Which values of the attribute are compared.
+    contrasts, is_mean : ndarray of int, shape (contrasts, 2), bool
+        Which values of the attribute are compared, and whether the risk is the mean of their gaps or the
+        largest.
     base, scale, is_logistic : float, float, bool
         The output is ``base + scale * margin``, through the logistic function or as it is.
     """
@@ -62,6 +63,7 @@ class Walker(NamedTuple):
     player: Codes
     n_players: int
     contrasts: Ints
+    is_mean: bool
     base: float
     scale: float
     is_logistic: bool
@@ -75,6 +77,7 @@ def make_walker(
     player: Codes,
     n_players: int,
     contrasts: Ints,
+    is_mean: bool,
     base: float,
     scale: float,
     is_logistic: bool,
@@ -103,6 +106,7 @@ def make_walker(
         player=player,
         n_players=n_players,
         contrasts=contrasts,
+        is_mean=is_mean,
         base=base,
         scale=scale,
         is_logistic=is_logistic,

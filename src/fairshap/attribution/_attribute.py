@@ -14,7 +14,7 @@ from fairshap.attribution._permutations import estimate_pairs
 from fairshap.attribution._result import Attributions
 from fairshap.attribution._rows import Rows
 from fairshap.exceptions import InputError
-from fairshap.groups import Privileged, Setting
+from fairshap.groups import Comparison, Privileged, Setting
 from fairshap.matching import MatchPlan
 from fairshap.models import NotNativeError, Scorer
 from fairshap.risk import Risk
@@ -45,6 +45,8 @@ def attribute(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
+    comparison: Comparison = "max",
+    min_group_size: int | None = None,
     players: PlayersLike = None,
     method: Method = "auto",
     max_exact: int | None = None,
@@ -72,12 +74,14 @@ def attribute(
         The rows to explain, as the model takes them.
     R : data frame, array or MatchPlan
         One reference row for each row of X, same columns; or a plan that names rows of X.
-    sensitive : column name, or position for an array
-        The sensitive attribute, if it is a column of X.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of X; several make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
-        Which values are privileged.
+        Which values are privileged; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X; the model sees it as a last column.
+    comparison, min_group_size
+        How several values of the attribute are compared; see :func:`fairshap.metrics.discriminative_risk`.
     players : mapping or list of lists, optional
         Columns that are switched as one, such as the one-hot features of one category. By default each
         column is a player of its own.
@@ -95,7 +99,7 @@ def attribute(
         Leave out the rows none of whose values can reach the threshold: their values are NaN and their
         status is "skipped". It takes a model whose trees can be walked; others are not screened.
     random_state : int, RandomState instance or None
-        The source of those orders.
+        The source of those orders, and of the values that a random comparison draws.
     n_jobs : int, optional
         How many threads walk trees; all cores by default. The values are the same for any number.
     verbose : int, default=0
@@ -121,7 +125,15 @@ def attribute(
     True
     """
     options = Options(method, max_exact, n_permutations, threshold, screen, random_state, n_jobs, verbose)
-    setting = Setting.read(X, sensitive, privileged, sensitive_features)
+    setting = Setting.read(
+        X,
+        sensitive,
+        privileged,
+        sensitive_features,
+        comparison=comparison,
+        min_group_size=min_group_size,
+        random_state=random_state,
+    )
     if isinstance(R, MatchPlan):
         plan = R
         plan.check_fits(setting.table.n_rows)
@@ -143,7 +155,7 @@ def attribute_pairs(
     risk: Risk, plan: MatchPlan, *, players: Players, n_rows: int, options: Options
 ) -> Attributions:
     """Return the attributions of all pairs of a plan, averaged with its weights for each row."""
-    players.check_alone(risk.setting.column)
+    players.check_alone(risk.setting.columns)
     if risk.setting.groups.by_row:
         # A quantity that is missing has no side, and so no value to be compared with.
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)

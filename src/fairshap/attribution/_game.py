@@ -40,7 +40,7 @@ class Game:
     @cached_property
     def _active(self) -> Bools:
         cells = self.risk.setting.table.differ(self.rows, self.references)
-        cells[:, self.risk.setting.column] = False
+        cells[:, list(self.risk.setting.columns)] = False
         return self.players.differ(cells[:, : len(self.players.of_column)])
 
     @cached_property
@@ -89,12 +89,16 @@ class Game:
         setting = self.risk.setting
         own = setting.table.hashes(self.rows[pairs], salt)
         other = setting.table.hashes(self.references[pairs], salt)
-        # Where the attribute's alternatives are the row's own, rows differ by it as well.
-        other[:, setting.column] = own[:, setting.column] if setting.groups.by_row else 0
+        columns = list(setting.columns)
+        other[:, columns] = 0
+        if setting.groups.by_row:
+            # Where the attribute's alternatives are the row's own, rows differ by them as well.
+            for k, rows in enumerate(setting.groups.donors[self.rows[pairs]].T):
+                other[:, columns] += setting.table.hashes(rows, salt + 2 * (k + 1))[:, columns]
         hashes = np.repeat(other.sum(axis=1, dtype=np.uint64)[:, None], len(coalitions), axis=1)
         change = np.zeros((len(pairs), len(self.players.names)), dtype=np.uint64)
         for column, player in enumerate(self.players.of_column):
-            if column != setting.column:
+            if column not in columns:
                 change[:, player] += own[:, column] - other[:, column]
         for k in range(active.shape[1]):
             gain = np.take_along_axis(change, active[:, k : k + 1], axis=1)

@@ -39,13 +39,13 @@ class LinearGame:
         self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
     ) -> None:
         self.table = read_linear(risk.scorer, risk.setting.table)
-        self.groups, self.column = risk.setting.groups, risk.setting.column
+        self.groups, self.columns = risk.setting.groups, list(risk.setting.columns)
         self.rows, self.references = rows, references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
         self.is_player = np.zeros((len(risk.setting.table.names), len(players.names)))
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
-        self.is_player[self.column] = 0.0
+        self.is_player[self.columns] = 0.0
 
     def solve(self, rows: Rows, progress: Progress) -> Ints:
         """Add the values of all pairs to their rows; return the pairs that could not be solved."""
@@ -81,18 +81,19 @@ class LinearGame:
         """Return the margins of some pairs."""
         own, other = (self.table.terms(at[part]) for at in (self.rows, self.references))
         owners = self.rows[part] if self.groups.by_row else np.zeros(1, dtype=np.int64)
-        without: Floats = np.delete(other, self.column, axis=2)
+        without: Floats = np.delete(other, self.columns, axis=2)
         return Sums(
             steps=(own - other) @ self.is_player,
             level=without.sum(axis=2) + self.table.constants[:, None],
             shifts=self._shifts(owners),
             shares=np.full(len(own), 1.0 / len(own)),
             contrasts=np.array(self.groups.contrasts, dtype=np.int64),
+            is_mean=self.groups.is_mean,
             is_logistic=self.table.is_logistic,
         )
 
     def _shifts(self, owners: Ints) -> Floats:
         """Return what the attribute's values add for some rows, shape (components, rows, alternatives)."""
         donors = self.groups.donors[owners]
-        terms = self.table.terms(donors.ravel())[:, :, self.column]
-        return np.ascontiguousarray(terms).reshape(len(terms), *donors.shape)
+        terms = self.table.terms(donors.ravel())[:, :, self.columns].sum(axis=2)
+        return np.asarray(terms).reshape(len(terms), *donors.shape)

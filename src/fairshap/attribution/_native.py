@@ -82,16 +82,17 @@ class TreeGame:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
         table = rank_table(risk.scorer, risk.setting.table)
         ensemble = table.ensemble
-        own = (table.column >= 0) & (table.column != risk.setting.column)
+        own = (table.column >= 0) & ~np.isin(table.column, risk.setting.columns)
         player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
         self.walker = make_walker(
             ensemble.trees,
-            table.column == risk.setting.column,
+            np.isin(table.column, risk.setting.columns),
             ensemble.depth,
             table.ranks,
             player,
             len(players.names),
             np.array(self.groups.contrasts, dtype=np.int64),
+            self.groups.is_mean,
             ensemble.base,
             ensemble.scale,
             ensemble.is_logistic,

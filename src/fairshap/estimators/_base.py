@@ -7,7 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 
 from fairshap.attribution import Method
-from fairshap.groups import Privileged
+from fairshap.groups import Comparison, Privileged
+from fairshap.matching import Pairing
 from fairshap.models import check_takes_weights, default_estimator
 from fairshap.table import PlayersLike
 
@@ -23,6 +24,9 @@ class Repairer(BaseEstimator):
         privileged: Privileged = None,
         threshold: float = 0.05,
         positive: Any = None,
+        comparison: Comparison = "max",
+        pairing: Pairing = "pooled",
+        min_group_size: int | None = None,
         players: PlayersLike = None,
         method: Method = "auto",
         max_exact: int | None = None,
@@ -37,6 +41,9 @@ class Repairer(BaseEstimator):
         self.privileged = privileged
         self.threshold = threshold
         self.positive = positive
+        self.comparison = comparison
+        self.pairing = pairing
+        self.min_group_size = min_group_size
         self.players = players
         self.method = method
         self.max_exact = max_exact

@@ -41,8 +41,9 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         The classifier that is consulted and then retrained; None is scikit-learn's
         ``HistGradientBoostingClassifier``. A fitted model in ``sklearn.frozen.FrozenEstimator`` is
         consulted as it is, and a clone of it is retrained.
-    sensitive : column name, or position for an array
-        The sensitive attribute, if it is a column of the table.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of the table; several make a group of each combination
+        that occurs, and ``privileged`` is a tuple.
     privileged : value, list of values, pandas.Interval or function
         Which values are privileged.
     threshold : float, default=0.05
@@ -50,6 +51,14 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     positive : label, default=None
         Which of the two labels is the positive one; by default the larger. Risk, and so every
         edit, is the same for either; it is kept for what is measured and reported afterwards.
+    comparison : {"max", "mean", "random"}, default="max"
+        What the risk is where there are more than two groups; see
+        :func:`fairshap.metrics.discriminative_risk`.
+    pairing : {"pooled", "each"}, default="pooled"
+        Whether a privileged row has one reference in all unprivileged groups or one in each; see
+        :func:`fairshap.match`.
+    min_group_size : int, default=None
+        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
     players : mapping or list of lists, default=None
         Columns that are switched as one.
     method : {"auto", "exact", "permutation"}, default="auto"

@@ -38,8 +38,9 @@ class FairSHAP(SamplerMixin, Repairer):
         The classifier to consult; None is scikit-learn's ``HistGradientBoostingClassifier``. One
         that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`. Wrap a
         fitted model in ``sklearn.frozen.FrozenEstimator`` to consult it as it is.
-    sensitive : column name, or position for an array
-        The sensitive attribute, if it is a column of the table.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of the table; several make a group of each combination
+        that occurs, and ``privileged`` is a tuple.
     privileged : value, list of values, pandas.Interval or function
         Which values are privileged. An interval or a function splits a quantity such as age, whose
         value is then compared with the median of the other side. The function is given a numpy array
@@ -50,6 +51,14 @@ class FairSHAP(SamplerMixin, Repairer):
     positive : label, default=None
         Which of the two labels is the positive one; by default the larger. Risk, and so every
         edit, is the same for either; it is kept for what is measured and reported afterwards.
+    comparison : {"max", "mean", "random"}, default="max"
+        What the risk is where there are more than two groups; see
+        :func:`fairshap.metrics.discriminative_risk`.
+    pairing : {"pooled", "each"}, default="pooled"
+        Whether a privileged row has one reference in all unprivileged groups or one in each; see
+        :func:`fairshap.match`.
+    min_group_size : int, default=None
+        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
     players : mapping or list of lists, default=None
         Columns that are switched as one, such as the one-hot features of one category. By default each
         column is a player of its own.
@@ -146,7 +155,16 @@ class FairSHAP(SamplerMixin, Repairer):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         is_fitted = is_frozen(self._estimator())
-        setting = Setting.read(X, self.sensitive, self.privileged, sensitive_features, is_fitted)
+        setting = Setting.read(
+            X,
+            self.sensitive,
+            self.privileged,
+            sensitive_features,
+            is_fitted,
+            comparison=self.comparison,
+            min_group_size=self.min_group_size,
+            random_state=self.random_state,
+        )
         labels = Labels.read(y, setting.table.n_rows, self.positive)
         check_order(X, y, "y")
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
@@ -154,7 +172,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_ = self._consult(setting, labels, sample_weight)
         self.positive_ = labels.classes[labels.positive]
         scorer = Scorer(self.model_)
-        self.matches_ = match_rows(setting, labels, self.n_jobs, verbose=self.verbose)
+        self.matches_ = match_rows(setting, labels, self.n_jobs, verbose=self.verbose, pairing=self.pairing)
         self.attributions_ = attribute_pairs(
             Risk(scorer, setting),
             self.matches_,
@@ -191,7 +209,7 @@ class FairSHAP(SamplerMixin, Repairer):
             fit_params = self._fit_params("fit_resample", sample_weight)
             return fit_model(estimator, setting.table.native, labels.values, fit_params)
         takes = getattr(estimator, "n_features_in_", None)
-        if setting.added is not None and takes == len(setting.own.names):
+        if setting.added and takes == len(setting.own.names):
             raise ModelError(
                 f"the fitted model takes {takes} columns, those of X without {setting.groups.name!r}: "
                 "it never sees the sensitive attribute, so there is nothing to repair. Consult a model "

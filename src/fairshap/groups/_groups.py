@@ -1,24 +1,28 @@
-"""Two groups from one sensitive attribute, and what it means to switch it."""
+"""Two sides from a sensitive attribute, and what it means to switch it."""
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import did_you_mean, listing, warn
 from fairshap._typing import Bools, Floats, Ints, Sides
-from fairshap.exceptions import GroupError
+from fairshap.exceptions import GroupError, InputError, PooledGroupsWarning
+from fairshap.groups._values import Attribute, choose_values, quantities, read_attribute, split_quantity
 from fairshap.table import Table, is_missing
 
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
 
-# A numeric attribute with more values than this is a quantity, of which no single value is a group.
-_MOST_NUMERIC_VALUES = 32
+# Rows that a group of several attributes has at least, where nothing else is said.
+_FEW = 10
+
+#: How several values of the attribute are compared.
+Comparison: TypeAlias = Literal["max", "mean", "random"]
+COMPARISONS = ("max", "mean", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +32,31 @@ class Groups:
     Parameters
     ----------
     name : hashable
-        The sensitive attribute.
+        The sensitive attribute; a tuple of names where there are several.
     side : ndarray of int8, shape (rows,)
         1 privileged, 0 not privileged, -1 where the attribute is missing.
+    group : ndarray of int, shape (rows,)
+        The unprivileged group of each row, from 0 on; -1 for the others.
     values : tuple of tuple
-        The values of the unprivileged and of the privileged side; of a quantity its two medians.
+        The values of the unprivileged and of the privileged side; of a quantity its two medians. A value of
+        several attributes is a tuple.
     donors : ndarray of int, shape (rows, alternatives)
         For each row and each value that its attribute is set to: a row that has that value.
     contrasts : tuple of pairs
-        Which alternatives are compared; the risk of a row is the largest difference among them.
+        Which alternatives are compared.
+    is_mean : bool
+        Whether the risk of a row is the mean of the differences among them, or the largest.
     by_row : bool
-        Whether the alternatives are the row's own (a quantity) or the same for all rows.
+        Whether the alternatives are the row's own (a quantity, a value drawn for it) or the same for all.
     """
 
     name: Hashable
     side: Sides
+    group: Ints
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
     donors: Ints
     contrasts: tuple[tuple[int, int], ...]
+    is_mean: bool
     by_row: bool
 
     @property
@@ -54,28 +65,62 @@ class Groups:
         return int(np.count_nonzero(self.side < 0))
 
     @classmethod
-    def read(cls, table: Table, column: int, privileged: Privileged) -> "Groups":
-        """Return the groups by one column of a table.
+    def read(
+        cls,
+        table: Table,
+        columns: Sequence[int],
+        privileged: Privileged,
+        comparison: Comparison = "max",
+        min_group_size: int | None = None,
+        random_state: Any = None,
+    ) -> "Groups":
+        """Return the groups by some columns of a table.
 
         A value or several values name the privileged side of a category, and every privileged value
         is compared with every other one. An interval or a function splits a quantity, whose
-        value is then compared with the median of the other side.
+        value is then compared with the median of the other side. Several columns make a group of each
+        combination that occurs.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        columns : sequence of int
+            Where the attribute stands in it.
+        privileged : value, list of values, pandas.Interval or function
+            Which values are privileged; a tuple for several columns.
+        comparison : {"max", "mean", "random"}, default="max"
+            What the risk is where there are more than two values: the largest or the mean difference,
+            or that between the row's own value and one of the other side that is drawn for it.
+        min_group_size : int, optional
+            Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
+        random_state : int, RandomState instance or None
+            The source of the values that are drawn.
         """
-        name = table.names[column]
-        keys = _keys(table, column)
-        present = ~np.isnan(keys)
+        if comparison not in COMPARISONS:
+            raise InputError(
+                f"comparison={comparison!r} is not known; give one of {listing(COMPARISONS)}."
+                f"{did_you_mean(comparison, COMPARISONS)}"
+            )
+        name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
-            values = table.store.values(column, table.distinct(column))
+            values = read_attribute(table, columns).values
             raise GroupError(
                 f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
             )
-        if table.is_numeric(column) and (callable(privileged) or isinstance(privileged, pd.Interval)):
+        column = columns[0]
+        is_split = callable(privileged) or isinstance(privileged, pd.Interval)
+        if len(columns) == 1 and table.is_numeric(column) and is_split:
+            keys = table.column(column)
             mask = np.zeros(len(keys), dtype=np.bool_)
-            rows = np.flatnonzero(present)
+            rows = np.flatnonzero(~np.isnan(keys))
             if len(rows):
-                mask[rows] = _split(_quantities(table, column, rows, keys), privileged, name)
+                mask[rows] = split_quantity(quantities(table, column, rows, keys), privileged, name)
             return cls._of_quantity(table, column, keys, mask)
-        return cls._of_values(table, column, keys, privileged)
+        attribute = read_attribute(table, columns)
+        least = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
+        groups = cls._of_values(attribute, name, privileged, least, is_mean=comparison == "mean")
+        return groups._drawn(random_state) if comparison == "random" else groups
 
     @classmethod
     def _of_quantity(cls, table: Table, column: int, keys: Floats, mask: Bools) -> "Groups":
@@ -89,122 +134,85 @@ class Groups:
         return cls(
             table.names[column],
             side,
+            np.where(side == 0, 0, -1),
             (values[0], values[1]),
             np.column_stack([rows, other]),
             ((0, 1),),
+            is_mean=False,
             by_row=True,
         )
 
     @classmethod
-    def _of_values(cls, table: Table, column: int, keys: Floats, privileged: Privileged) -> "Groups":
-        name = table.names[column]
-        firsts = table.distinct(column)
-        values = table.store.values(column, firsts)
-        if table.is_numeric(column) and len(values) > _MOST_NUMERIC_VALUES:
-            raise GroupError(
-                f"{name!r} is a quantity with {len(values)} distinct values; say which range is "
-                f"privileged, for example privileged=pandas.Interval(25, 60), or a function of the "
-                "values, for example privileged=lambda age: age > 25."
-            )
-        chosen = _chosen(values, privileged, name)
-        side = np.full(table.n_rows, -1, dtype=np.int8)
-        for first_row, is_privileged in zip(firsts, chosen, strict=True):
-            side[keys == keys[first_row]] = is_privileged
+    def _of_values(
+        cls, attribute: Attribute, name: Hashable, privileged: Privileged, least: int, is_mean: bool
+    ) -> "Groups":
+        chosen = np.array(choose_values(attribute.values, privileged, name), dtype=np.bool_)
+        side = np.where(attribute.code < 0, -1, chosen[attribute.code]).astype(np.int8)
         _check_both(side, name, f"privileged={privileged!r} picks")
+        sizes = np.bincount(attribute.code[attribute.code >= 0], minlength=len(chosen))
+        pool = _pool_small(attribute.values, sizes, chosen, least, name)
+        unprivileged, group_of = np.unique(pool[~chosen], return_inverse=True)
+        number = np.full(len(chosen), -1)
+        number[~chosen] = group_of
+        # A pooled group is switched to its most frequent value.
+        kept = np.concatenate([unprivileged, np.flatnonzero(chosen)])
+        kept.sort()
+        donors = np.broadcast_to(attribute.first[kept], (len(side), len(kept)))
+        contrasts = tuple(
+            (a, b)
+            for a in range(len(kept))
+            for b in range(len(kept))
+            if not chosen[kept[a]] and chosen[kept[b]]
+        )
         return cls(
             name,
             side,
+            np.where(attribute.code < 0, -1, number[attribute.code]),
             (
-                tuple(v for v, p in zip(values, chosen, strict=True) if not p),
-                tuple(v for v, p in zip(values, chosen, strict=True) if p),
+                tuple(v for v, p in zip(attribute.values, chosen, strict=True) if not p),
+                tuple(v for v, p in zip(attribute.values, chosen, strict=True) if p),
             ),
-            np.broadcast_to(firsts, (table.n_rows, len(firsts))),
-            tuple(
-                (a, b) for a in range(len(values)) for b in range(len(values)) if not chosen[a] and chosen[b]
-            ),
+            donors,
+            contrasts,
+            is_mean=is_mean,
             by_row=False,
         )
 
-
-def _keys(table: Table, column: int) -> Floats:
-    """Return numbers that are equal where the cells are equal, NaN where one is missing."""
-    cells = table.column(column)
-    return cells if table.is_numeric(column) else np.where(cells < 0, np.nan, cells)
-
-
-def _split(values: NDArray[Any], privileged: Privileged, name: Hashable) -> Bools:
-    """Return which of the values an interval or a function calls privileged."""
-    if isinstance(privileged, pd.Interval):
-        left, right = (_end(end, values, name) for end in (privileged.left, privileged.right))
-        above = values >= left if privileged.closed_left else values > left
-        below = values <= right if privileged.closed_right else values < right
-        return np.asarray(above & below, dtype=np.bool_)
-    mask = np.asarray(privileged(values))
-    if mask.shape != values.shape or mask.dtype != np.bool_:
-        raise GroupError(
-            f"privileged, a function of the values of {name!r}, must return one boolean for each "
-            f"value; it returned an array of type {mask.dtype} and shape {mask.shape} for "
-            f"{len(values)} values."
+    def _drawn(self, random_state: Any) -> "Groups":
+        """Return the groups in which each row is compared with one value of the other side, drawn for it."""
+        rng = check_random_state(random_state)
+        ends = [np.array(sorted({pair[s] for pair in self.contrasts})) for s in (0, 1)]
+        other = np.arange(len(self.side))
+        for s in (0, 1):
+            rows = np.flatnonzero(self.side == s)
+            drawn = ends[1 - s][rng.randint(len(ends[1 - s]), size=len(rows))]
+            other[rows] = self.donors[rows, drawn]
+        return replace(
+            self,
+            donors=np.column_stack([np.arange(len(self.side)), other]),
+            contrasts=((0, 1),),
+            by_row=True,
         )
-    return mask
 
 
-def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
-    """Return an end of an interval as something that the values can be compared with."""
-    if (values.dtype.kind in "mM") != isinstance(end, (pd.Timestamp, pd.Timedelta)):
-        raise GroupError(
-            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}."
-        )
-    if isinstance(end, pd.Timestamp) and end.tz is not None:
-        end = end.tz_convert(None)
-    return end.to_numpy() if values.dtype.kind in "mM" else end
-
-
-def _quantities(table: Table, column: int, rows: Ints, keys: Floats) -> NDArray[Any]:
-    """Return numbers as float64, and dates as numpy's, in UTC where they have a time zone."""
-    first = table.store.values(column, rows[:1])[0]
-    if isinstance(first, (date, timedelta)):
-        index = pd.Index(table.store.values(column, rows))
-        if isinstance(first, timedelta):
-            return np.asarray(pd.to_timedelta(index))
-        return np.asarray(pd.to_datetime(index, utc=True).tz_convert(None))
-    return keys[rows]
-
-
-def _chosen(values: list[Any], privileged: Privileged, name: Hashable) -> list[bool]:
-    """Return for each value whether it is privileged."""
-    if isinstance(privileged, pd.Interval):
-        raise GroupError(
-            f"privileged is an interval, but {name!r} holds categories: {listing(values)}. "
-            "Name the privileged one."
-        )
-    if callable(privileged):
-        known: Callable[[Any], Any] = privileged
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        mask = np.asarray(known(array), dtype=object)
-        if mask.shape != array.shape:
-            raise GroupError(
-                f"privileged, a function of the values of {name!r}, must return one boolean for "
-                f"each value; it returned shape {mask.shape} for {len(values)} values."
-            )
-        return [bool(item) for item in mask]
-    wanted = list(privileged) if _is_several(privileged) else [privileged]
-    for value in wanted:
-        if not any(_same(value, known) for known in values):
-            raise GroupError(
-                f"privileged={value!r} does not occur in {name!r}, which holds {listing(values)}."
-                f"{did_you_mean(value, values)}"
-            )
-    return [any(_same(value, known) for value in wanted) for known in values]
-
-
-def _is_several(privileged: Privileged) -> bool:
-    return isinstance(privileged, Iterable) and not isinstance(privileged, (str, bytes))
-
-
-def _same(wanted: Any, known: Any) -> bool:
-    return bool(wanted == known)
+def _pool_small(values: list[Any], sizes: Ints, chosen: Bools, least: int, name: Hashable) -> Ints:
+    """Return for each value the one that stands for its group: itself, or the most frequent of a pool."""
+    pool = np.arange(len(values))
+    others = np.flatnonzero(~chosen)
+    small = others[sizes[others] < least]
+    if not len(small) or len(others) == 1:
+        return pool
+    if len(small) == 1:
+        # One alone goes with the next smallest.
+        rest = np.setdiff1d(others, small)
+        small = np.append(small, rest[sizes[rest].argmin()])
+    warn(
+        f"{name!r}: the groups {listing([values[k] for k in small])} have {listing(sizes[small].tolist())} "
+        f"rows, some fewer than min_group_size={least}; they are taken as one group.",
+        PooledGroupsWarning,
+    )
+    pool[small] = small[sizes[small].argmax()]
+    return pool
 
 
 def _check_both(side: Sides, name: Hashable, what: str) -> None:

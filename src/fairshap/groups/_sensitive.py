@@ -25,19 +25,19 @@ class Setting:
     table : Table
         What the model sees: the user's table, and the attribute as a last column where the user's
         table does not hold it.
-    column : int
-        The position of the attribute in ``table``.
+    columns : tuple of int
+        The positions of the attribute, or of several, in ``table``.
     groups : Groups
         The two sides.
-    added : object, optional
-        The attribute as it was added; None where it is a column of the user's table.
+    added : tuple
+        The attributes as they were added; none where they are columns of the user's table.
     """
 
     own: Table
     table: Table
-    column: int
+    columns: tuple[int, ...]
     groups: Groups
-    added: Any = None
+    added: tuple[Any, ...] = ()
 
     @classmethod
     def read(
@@ -47,11 +47,12 @@ class Setting:
         privileged: Privileged,
         sensitive_features: Any = None,
         is_fitted: bool = True,
+        **options: Any,
     ) -> "Setting":
-        """Return the setting of a table whose attribute is one of its columns or stands beside it.
+        """Return the setting of a table whose attribute is one of its columns, or several, or beside it.
 
         ``is_fitted`` says that the model to be asked exists already, so that a numbering of words, which
-        it cannot know, is refused.
+        it cannot know, is refused. The options are those of :meth:`Groups.read`.
         """
         table = Table.read(X)
         if sensitive_features is None:
@@ -60,32 +61,45 @@ class Setting:
                     "sensitive is not given. Name the sensitive column of X, which has "
                     f"{listing(table.names)}, or give sensitive_features, one value for each row."
                 )
-            column = table.position(sensitive, "sensitive")
-            return cls(table, table, column, Groups.read(table, column, privileged))
-        if sensitive is not None and sensitive in table.names:
-            raise InputError(
-                f"sensitive={sensitive!r} is a column of X and sensitive_features is given too; "
-                "give one of the two."
-            )
+            columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
+            if len(set(columns)) < len(columns) or not columns:
+                raise InputError(f"sensitive={sensitive!r} must name columns of X, each of them once.")
+            return cls(table, table, columns, Groups.read(table, columns, privileged, **options))
+        for name in _names(sensitive, table):
+            if name is not None and name in table.names:
+                raise InputError(
+                    f"sensitive={name!r} is a column of X and sensitive_features is given too; "
+                    "give one of the two."
+                )
         alone = _read_beside(sensitive_features, table, sensitive)
-        _check_not_inside(alone, table)
         check_order(X, sensitive_features, "sensitive_features")
-        groups = Groups.read(alone, 0, privileged)
-        name = alone.names[0]
-        if table.is_array and table.store.native.dtype.kind in "biuf":
-            added: Any = _as_numbers(alone, is_fitted)
-        else:
-            added = _as_column(alone, table)
-        extended = Table.of(table.store.append(name, added))
-        return cls(table, extended, len(table.names), groups, added)
+        groups = Groups.read(alone, range(len(alone.names)), privileged, **options)
+        store, added = table.store, []
+        for k, name in enumerate(alone.names):
+            one = Table.read(alone.native.iloc[:, [k]])
+            _check_not_inside(one, table)
+            is_number = table.is_array and table.store.native.dtype.kind in "biuf"
+            added.append(_as_numbers(one, is_fitted) if is_number else _as_column(one, table))
+            store = store.append(name, added[-1])
+        columns = tuple(range(len(table.names), len(table.names) + len(added)))
+        return cls(table, Table.of(store), columns, groups, tuple(added))
 
     def with_references(self, R: Native) -> "Setting":
         """Return the setting of this table's rows with those of R, one for each, below them."""
         table = self.own.above(R)
-        if self.added is not None:
-            below = open_store(R).append(self.table.names[-1], self.added)
+        if self.added:
+            below = open_store(R)
+            for column, added in zip(self.columns, self.added, strict=True):
+                below = below.append(self.table.names[column], added)
             table = Table.of(self.table.store.stack(below))
         return replace(self, table=table)
+
+
+def _names(sensitive: Any, table: Table) -> list[Any]:
+    """Return the names of the attributes: one, or those of a list or tuple that is no name itself."""
+    if isinstance(sensitive, list) or (isinstance(sensitive, tuple) and sensitive not in table.names):
+        return list(sensitive)
+    return [sensitive]
 
 
 def _check_not_inside(alone: Table, table: Table) -> None:
@@ -122,21 +136,33 @@ def check_order(X: Native, beside: Any, what: str) -> None:
 
 
 def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table:
-    """Return the attribute that stands beside the table as a table of one column."""
+    """Return the attributes that stand beside the table as a table of their own."""
     frame = read_column(sensitive_features, "sensitive")
-    if frame.shape[1] != 1:
-        raise InputError(f"sensitive_features has {frame.shape[1]} columns; give one attribute.")
+    if frame.shape[1] > 1:
+        if sensitive is not None and len(_names(sensitive, table)) != frame.shape[1]:
+            raise InputError(
+                f"sensitive_features has {frame.shape[1]} columns, sensitive={sensitive!r} names "
+                f"{len(_names(sensitive, table))}; give a name for each, or leave sensitive out."
+            )
+        return _beside(frame, table, list(frame.columns) if sensitive is None else list(sensitive))
+    if not frame.shape[1]:
+        raise InputError("sensitive_features has no columns; give the attribute.")
+    return _beside(frame, table, [frame.columns[0] if sensitive is None else sensitive])
+
+
+def _beside(frame: pd.DataFrame, table: Table, names: list[Any]) -> Table:
+    """Return the attributes beside a table under names that its library takes."""
     if len(frame) != table.n_rows:
         raise InputError(
             f"sensitive_features has {len(frame)} values, X has {table.n_rows} rows; give one for each row."
         )
-    name: Any = frame.columns[0] if sensitive is None else sensitive
     if table.store.library != "pandas":
-        name = str(name)
+        names = [str(name) for name in names]
     elif not table.is_array and all(isinstance(known, int) for known in table.names):
         # scikit-learn refuses frames whose column names are numbers and text.
-        name = max(cast("tuple[int, ...]", table.names)) + 1
-    return Table.read(frame.set_axis([name], axis=1))
+        last = max(cast("tuple[int, ...]", table.names))
+        names = [last + 1 + k for k in range(len(names))]
+    return Table.read(frame.set_axis(names, axis=1))
 
 
 def _as_numbers(alone: Table, is_fitted: bool) -> Floats:

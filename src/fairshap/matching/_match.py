@@ -1,6 +1,7 @@
 """Match every row with its nearest rows of the other group and the same label."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -8,13 +9,17 @@ from joblib import effective_n_jobs
 from fairshap._kernels.distance import is_large, nearest_both_ways
 from fairshap._kernels.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
-from fairshap._messages import warn
+from fairshap._messages import did_you_mean, listing, warn
 from fairshap._progress import Progress
-from fairshap._typing import Bools, Codes, Floats, Native
+from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
-from fairshap.groups import Labels, Privileged, Setting
+from fairshap.groups import Groups, Labels, Privileged, Setting
 from fairshap.matching._plan import MatchPlan
 from fairshap.table import Table
+
+#: Whether a privileged row has one reference in all unprivileged groups or one in each.
+Pairing: TypeAlias = Literal["pooled", "each"]
+PAIRINGS = ("pooled", "each")
 
 
 def match(
@@ -25,6 +30,8 @@ def match(
     privileged: Privileged = None,
     sensitive_features: Any = None,
     k: int = 1,
+    pairing: Pairing = "pooled",
+    min_group_size: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> MatchPlan:
@@ -41,14 +48,19 @@ def match(
         The table.
     y : array-like
         The label of each row, two values.
-    sensitive : column name, or position for an array
-        The sensitive attribute, if it is a column of X.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of X; several make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
-        Which values are privileged.
+        Which values are privileged; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
     k : int, default=1
         How many references a row has, each of weight 1/k. If fewer rows qualify, all of them are.
+    pairing : {"pooled", "each"}, default="pooled"
+        With several unprivileged groups: whether a privileged row has the nearest row of any of them as its
+        reference, as in the paper, or the nearest of each, with equal weights.
+    min_group_size : int, optional
+        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
     n_jobs : int, optional
         How many threads search; all cores by default. The plan is the same for any number.
     verbose : int, default=0
@@ -69,8 +81,11 @@ def match(
     >>> plan.best.tolist()
     [1, 0, 3, 2]
     """
-    setting = Setting.read(X, sensitive, privileged, sensitive_features, is_fitted=False)
-    return match_rows(setting, Labels.read(y, setting.table.n_rows), n_jobs, k, verbose)
+    setting = Setting.read(
+        X, sensitive, privileged, sensitive_features, is_fitted=False, min_group_size=min_group_size
+    )
+    labels = Labels.read(y, setting.table.n_rows)
+    return match_rows(setting, labels, n_jobs, k, verbose, pairing)
 
 
 def match_rows(
@@ -79,13 +94,19 @@ def match_rows(
     n_jobs: int | None = None,
     k: int = 1,
     verbose: int = 0,
+    pairing: Pairing = "pooled",
 ) -> MatchPlan:
     """Return the match plan of a table whose groups and labels are known."""
     _check_k(k)
-    table, side = setting.table, setting.groups.side
-    numbers, weights, codes = distance_space(table, setting.column)
+    if pairing not in PAIRINGS:
+        raise InputError(
+            f"pairing={pairing!r} is not known; give one of {listing(PAIRINGS)}."
+            f"{did_you_mean(pairing, PAIRINGS)}"
+        )
+    table = setting.table
+    numbers, weights, codes = distance_space(table, setting.columns)
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    strata = [[np.flatnonzero((side == s) & (labels.codes == label)) for s in (0, 1)] for label in (0, 1)]
+    strata = _strata(setting.groups, labels, pairing)
     compiled = is_large([(len(a), len(b)) for a, b in strata], numbers.shape[1] + codes.shape[1])
     unmatched = np.ones(table.n_rows, dtype=np.bool_)
     pairs = []
@@ -104,7 +125,7 @@ def match_rows(
             )
             for rows, others, nearest, squared in ((a, b, to_b, squared_a), (b, a, to_a, squared_b)):
                 found = nearest.shape[1]
-                unmatched[rows] = not found
+                unmatched[rows] &= not found
                 weight = np.full(nearest.size, 1.0 / max(found, 1))
                 pairs.append((np.repeat(rows, found), others[nearest].ravel(), weight, squared.ravel()))
     row, reference, weight, squared = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
@@ -113,7 +134,25 @@ def match_rows(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
     _warn_unmatched(setting, labels, unmatched)
+    if pairing == "each":
+        # A privileged row has references of several groups: they share its weight, the nearest first.
+        weight /= np.bincount(row, weight, minlength=table.n_rows)[row]
+        order = np.argsort(squared, kind="stable")
+        row, reference, weight, squared = (part[order] for part in (row, reference, weight, squared))
     return MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library)
+
+
+def _strata(groups: Groups, labels: Labels, pairing: Pairing) -> list[tuple[Ints, Ints]]:
+    """Return the rows that are matched with each other: unprivileged and privileged ones of one label."""
+    group = np.minimum(groups.group, 0) if pairing == "pooled" else groups.group
+    return [
+        (
+            np.flatnonzero((group == g) & (labels.codes == label)),
+            np.flatnonzero((groups.side == 1) & (labels.codes == label)),
+        )
+        for label in (0, 1)
+        for g in range(group.max() + 1)
+    ]
 
 
 def _check_k(k: Any) -> None:
@@ -125,15 +164,15 @@ def _check_k(k: Any) -> None:
         )
 
 
-def distance_space(table: Table, without: int) -> tuple[Floats, Floats, Codes]:
+def distance_space(table: Table, without: Sequence[int]) -> tuple[Floats, Floats, Codes]:
     """Return the numbers, their weights and the codes that distances are taken in.
 
-    Column ``without`` plays no part. Standardising is left to the weights: the difference of two whole
+    The columns ``without`` play no part. Standardising is left to the weights: the difference of two whole
     numbers is exact, that of two standardised ones is not, and ties would go by the rounding. The numbers are
     brought near one by powers of two, which is exact too, so that no square overflows.
     """
-    columns = np.flatnonzero(table.numeric_columns != without)
-    codes = table.codes[:, table.category_columns != without]
+    columns = np.flatnonzero(~np.isin(table.numeric_columns, without))
+    codes = table.codes[:, ~np.isin(table.category_columns, without)]
     if table.is_array:
         numbers, more = without_one_hot(table.numbers, columns)
         return numbers, np.ones(numbers.shape[1]), np.column_stack([codes, more])

@@ -1,19 +1,23 @@
 """Gaps between the privileged rows and all others, and a table by group."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Bools, Floats, Sides
+from fairshap._typing import Bools, Floats
 from fairshap.exceptions import GroupError, InputError, TargetError
-from fairshap.groups import Groups, Privileged, check_weights, read_target
-from fairshap.table import Table, factorize, read_column
+from fairshap.groups import Groups, Privileged, check_weights, read_attribute, read_target
+from fairshap.table import Table, read_column
 
 # The two values of these targets need no word on which is positive.
 _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
+
+#: Between which groups a gap is taken.
+Between: TypeAlias = Literal["pooled", "max", "mean"]
+BETWEEN = ("pooled", "max", "mean")
 
 
 def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -37,10 +41,11 @@ def demographic_parity(
     privileged: Privileged,
     positive: Any = None,
     sample_weight: Any = None,
+    between: Between = "pooled",
 ) -> float:
     """Return the gap in the rate of positive predictions (DP).
 
-    ``|P(f = 1 | privileged) - P(f = 1 | others)|``, all unprivileged values pooled.
+    ``|P(f = 1 | privileged) - P(f = 1 | others)|``; see ``between`` for several groups of others.
 
     Parameters
     ----------
@@ -56,6 +61,9 @@ def demographic_parity(
         The positive label; by default the larger of the two.
     sample_weight : array-like, optional
         Weights of the rows.
+    between : {"pooled", "max", "mean"}, default="pooled"
+        Whether the privileged are compared with all others as one, as in the paper, or with each group of
+        them: then it is the largest or the mean gap.
 
     Examples
     --------
@@ -64,8 +72,8 @@ def demographic_parity(
     0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    side = read_sides(sensitive_features, privileged, len(true))
-    return _gap(predicted, side, sample_weight)
+    groups = read_groups(sensitive_features, privileged, len(true))
+    return _gap(predicted, groups, sample_weight, between)
 
 
 def equal_opportunity(
@@ -76,6 +84,7 @@ def equal_opportunity(
     privileged: Privileged,
     positive: Any = None,
     sample_weight: Any = None,
+    between: Between = "pooled",
 ) -> float:
     """Return the gap in the true positive rate (EO).
 
@@ -89,8 +98,8 @@ def equal_opportunity(
     0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    side = read_sides(sensitive_features, privileged, len(true))
-    return _gap(predicted, side, sample_weight, among=true)
+    groups = read_groups(sensitive_features, privileged, len(true))
+    return _gap(predicted, groups, sample_weight, between, among=true)
 
 
 def predictive_quality_parity(
@@ -101,6 +110,7 @@ def predictive_quality_parity(
     privileged: Privileged,
     positive: Any = None,
     sample_weight: Any = None,
+    between: Between = "pooled",
 ) -> float:
     """Return the gap in precision (PQP).
 
@@ -114,8 +124,8 @@ def predictive_quality_parity(
     0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    side = read_sides(sensitive_features, privileged, len(true))
-    return _gap(true, side, sample_weight, among=predicted)
+    groups = read_groups(sensitive_features, privileged, len(true))
+    return _gap(true, groups, sample_weight, between, among=predicted)
 
 
 def score_demographic_parity(
@@ -125,6 +135,7 @@ def score_demographic_parity(
     sensitive_features: Any,
     privileged: Privileged,
     sample_weight: Any = None,
+    between: Between = "pooled",
 ) -> float:
     """Return the gap in the mean score: demographic parity without a cut-off.
 
@@ -138,8 +149,8 @@ def score_demographic_parity(
     0.5
     """
     scores = _scores(y_score, None if y_true is None else len(y_true))
-    side = read_sides(sensitive_features, privileged, len(scores))
-    return _gap(scores, side, sample_weight)
+    groups = read_groups(sensitive_features, privileged, len(scores))
+    return _gap(scores, groups, sample_weight, between)
 
 
 def group_table(
@@ -176,9 +187,9 @@ def group_table(
     [1.0, 0.0]
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    table = _column(sensitive_features, len(true))
-    cells = factorize(table.column(0), table.names[0]) if table.is_numeric(0) else table.column(0)
-    values = [*table.store.values(0, table.distinct(0)), None]
+    table = _attributes(sensitive_features, len(true))
+    cells, values, _ = read_attribute(table, range(len(table.names)), most_numbers=len(true))
+    values = [*values, None]
     scores = None if y_score is None else _scores(y_score, len(true))
     lines = {}
     for code in sorted(np.unique(cells).tolist(), key=lambda code: -np.sum(cells == code)):
@@ -197,33 +208,52 @@ def group_table(
             line["mean_score"] = float(scores[rows].mean())
         lines[values[code]] = line
     frame = pd.DataFrame.from_dict(lines, orient="index")
-    frame.index.name = table.names[0]
+    frame.index.name = table.names[0] if len(table.names) == 1 else table.names
     return frame
 
 
-def read_sides(sensitive_features: Any, privileged: Privileged, n_rows: int) -> Sides:
-    """Return the side of each row: 1 privileged, 0 not, -1 where the attribute is missing."""
-    return Groups.read(_column(sensitive_features, n_rows), 0, privileged).side
+def read_groups(sensitive_features: Any, privileged: Privileged, n_rows: int) -> Groups:
+    """Return the groups of rows whose attribute, or several, is given by itself."""
+    table = _attributes(sensitive_features, n_rows)
+    return Groups.read(table, range(len(table.names)), privileged, min_group_size=1)
 
 
-def _column(sensitive_features: Any, n_rows: int) -> Table:
-    """Return the attribute as a table of one column."""
+def _attributes(sensitive_features: Any, n_rows: int) -> Table:
+    """Return the attribute, or several, as a table."""
     if sensitive_features is None:
         raise GroupError("sensitive_features is not given; give the attribute of each row.")
     frame = read_column(sensitive_features, "sensitive_features")
-    if frame.shape != (n_rows, 1):
+    if len(frame) != n_rows or not frame.shape[1]:
         raise InputError(
             f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed."
         )
     return Table.read(frame)
 
 
-def _gap(values: NDArray[Any], side: Sides, sample_weight: Any, among: Bools | None = None) -> float:
-    """Return the gap between the two sides in the mean of the values, among some of the rows."""
+def _gap(
+    values: NDArray[Any],
+    groups: Groups,
+    sample_weight: Any,
+    between: Between,
+    among: Bools | None = None,
+) -> float:
+    """Return the gap between the groups in the mean of the values, among some of the rows."""
+    if between not in BETWEEN:
+        raise InputError(
+            f"between={between!r} is not known; give one of {listing(BETWEEN)}."
+            f"{did_you_mean(between, BETWEEN)}"
+        )
     weights = _weights(sample_weight, len(values))
     chosen = np.ones(len(values), dtype=np.bool_) if among is None else among
-    means = [_mean(values[chosen & (side == s)], weights[chosen & (side == s)]) for s in (0, 1)]
-    return abs(means[1] - means[0])
+
+    def mean(rows: Bools) -> float:
+        return _mean(values[chosen & rows], weights[chosen & rows])
+
+    privileged = mean(groups.side == 1)
+    if between == "pooled":
+        return abs(privileged - mean(groups.side == 0))
+    gaps = [abs(privileged - mean(groups.group == g)) for g in range(groups.group.max() + 1)]
+    return float(max(gaps) if between == "max" else np.mean(gaps))
 
 
 def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
-from fairshap.groups import Privileged, Setting
+from fairshap.groups import Comparison, Privileged, Setting
 from fairshap.models import Scorer
 from fairshap.risk import Risk
 
@@ -20,6 +20,9 @@ def discriminative_risk(
     sensitive: Any = ...,
     privileged: Privileged = ...,
     sensitive_features: Any = ...,
+    comparison: Comparison = ...,
+    min_group_size: int | None = ...,
+    random_state: Any = ...,
     reduce: Literal["mean"] = ...,
 ) -> float: ...
 @overload
@@ -30,6 +33,9 @@ def discriminative_risk(
     sensitive: Any = ...,
     privileged: Privileged = ...,
     sensitive_features: Any = ...,
+    comparison: Comparison = ...,
+    min_group_size: int | None = ...,
+    random_state: Any = ...,
     reduce: None,
 ) -> Floats: ...
 
@@ -41,13 +47,15 @@ def discriminative_risk(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
+    comparison: Comparison = "max",
+    min_group_size: int | None = None,
+    random_state: Any = None,
     reduce: Literal["mean"] | None = "mean",
 ) -> float | Floats:
     """Return how much the model's output changes when nothing but the sensitive attribute does (DR).
 
-    ``|f(x, A=0) - f(x, A=1)|`` for each row. With more than two values it is the largest difference between a
-    privileged and an unprivileged one; for a quantity such as age, the row's own value is compared with the
-    median of the other side.
+    ``|f(x, A=0) - f(x, A=1)|`` for each row. With more than two values ``comparison`` says which differences
+    count; for a quantity such as age, the row's own value is compared with the median of the other side.
 
     Parameters
     ----------
@@ -55,12 +63,20 @@ def discriminative_risk(
         A fitted classifier with ``predict_proba`` or ``decision_function``.
     X : data frame or array
         The rows, as the model takes them.
-    sensitive : column name, or position for an array
-        The sensitive attribute, if it is a column of X.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of X; several make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
-        Which values are privileged.
+        Which values are privileged; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X; the model sees it as a last column.
+    comparison : {"max", "mean", "random"}, default="max"
+        With more than two values: the largest or the mean difference between a privileged and an
+        unprivileged one, or that between the row's own value and one of the other side that is
+        drawn for it, as the paper's code does.
+    min_group_size : int, optional
+        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
+    random_state : int, RandomState instance or None
+        The source of the values that are drawn.
     reduce : {"mean"} or None, default="mean"
         None returns the risk of each row; NaN where a quantity is missing, so that there is no side
         to compare with. The mean is over the other rows.
@@ -76,7 +92,15 @@ def discriminative_risk(
     """
     if reduce not in ("mean", None):
         raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.")
-    setting = Setting.read(X, sensitive, privileged, sensitive_features)
+    setting = Setting.read(
+        X,
+        sensitive,
+        privileged,
+        sensitive_features,
+        comparison=comparison,
+        min_group_size=min_group_size,
+        random_state=random_state,
+    )
     risks = row_risks(model, setting)
     return float(np.nanmean(risks)) if reduce else risks
 
@@ -152,7 +176,7 @@ def demographic_parity_bound(
     side, table = setting.groups.side, setting.table
     risks = row_risks(model, setting)
     scores = scorer(table.native)
-    columns = np.arange(len(table.names)) != setting.column
+    columns = ~np.isin(np.arange(len(table.names)), setting.columns)
     rows = table.hashes(np.arange(table.n_rows), 0)[:, columns].sum(axis=1, dtype=np.uint64)
     _, kind = np.unique(rows, return_inverse=True)
     frequency = [np.bincount(kind[side == s], minlength=kind.max() + 1) / np.sum(side == s) for s in (0, 1)]

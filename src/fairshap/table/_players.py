@@ -1,6 +1,6 @@
 """Players: the columns that are switched as one."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -85,10 +85,11 @@ class Players:
             differ[:, player] |= cells[:, column]
         return differ
 
-    def check_alone(self, column: int) -> None:
-        """Raise an error if the column, the sensitive one, shares a player with others."""
-        if column < len(self.of_column) and np.sum(self.of_column == self.of_column[column]) > 1:
-            raise InputError(
-                f"players: {self.names[self.of_column[column]]!r} holds the sensitive column and others; "
-                "the sensitive attribute is switched by itself, so leave it out."
-            )
+    def check_alone(self, columns: Sequence[int]) -> None:
+        """Raise an error if one of the columns, the sensitive ones, shares a player with others."""
+        for column in columns:
+            if column < len(self.of_column) and np.sum(self.of_column == self.of_column[column]) > 1:
+                raise InputError(
+                    f"players: {self.names[self.of_column[column]]!r} holds the sensitive column and others; "
+                    "the sensitive attribute is switched by itself, so leave it out."
+                )
