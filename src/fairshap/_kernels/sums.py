@@ -1,4 +1,4 @@
-"""The risks of all coalitions of a game, whose margins are summed: no link, or no exponential that holds them."""
+"""The risks of all coalitions of a game, whose margins are summed: where no exponential can hold them."""
 
 from fairshap._kernels.compiling import compiled
 from fairshap._kernels.games import logistic, subset_sums
