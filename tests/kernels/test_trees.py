@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 from fairshap._kernels.descending import leaf_sums, make_descent
 from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
+from fairshap._kernels.pairs import count_players, solve_pairs
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._kernels.trees import Trees, active_counts
-from fairshap._kernels.walking import count_players, make_walker, solve_pairs
+from fairshap._kernels.walking import make_walker
 
 N_FEATURES, N_CUTS = 5, 3
 BASE = 0.25

@@ -3,10 +3,9 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.descending import BLOCK, find_leaves, n_lines
 from fairshap._kernels.games import largest_gap, logistic
-from fairshap._kernels.solving import MET, MOST_PLAYERS, OTHER, OWN, VALUE
-from fairshap._kernels.walking import FEATURE, LEFT, RIGHT, Walker, collect, goes_left
+from fairshap._kernels.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
+from fairshap._kernels.walking import FEATURE, LEFT, RIGHT, Walker, collect, goes_left, lay_out, make_desk
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 
@@ -22,7 +21,7 @@ def coalition_risks(
 ) -> None:
     """Write the risk of given coalitions.
 
-    The parameters are those of :func:`~fairshap._kernels.walking.solve_pairs`, and:
+    The parameters are those of :func:`~fairshap._kernels.pairs.solve_pairs`, and:
 
     coalitions : ndarray of bool, shape (coalitions, q)
         Whether a pair's player k keeps the row's value.
@@ -31,30 +30,24 @@ def coalition_risks(
     """
     n_alternatives = switched.shape[1]
     slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
-    slot_of, players = place_of.copy(), np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
-    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
-    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
-    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
+    place = np.empty(MOST_PLAYERS, dtype=np.int32)
+    desk = make_desk(walker, n_alternatives)
     outputs = np.empty(n_alternatives)
     for i in range(len(rows)):
         values = switched[i : i + 1] if len(switched) > 1 else switched
-        find_leaves(walker.descent, walker.ranks, rows[i : i + 1], values, block, leaves[0])
-        find_leaves(walker.descent, walker.ranks, references[i : i + 1], values, block, leaves[1])
+        lay_out(walker, rows[i : i + 1], references[i : i + 1], values, desk)
         _number_players(walker, walker.ranks[rows[i]], walker.ranks[references[i]], slot, place_of, active[i])
-        q, n, constant, _, _ = collect(
-            walker, rows[i], references[i], values[0], leaves, 0, slot_of, players, masks, amounts, stack
-        )
+        q, n, constant, _, _ = collect(walker, rows[i], references[i], values[0], desk, 0)
         if q > MOST_PLAYERS:
             _walk_coalitions(walker, rows[i], references[i], values[0], slot, coalitions, outputs, risks[i])
             continue
         for k in range(active.shape[1]):
             place_of[active[i, k]] = k
         for s in range(q):
-            players[s] = place_of[players[s]]
+            place[s] = place_of[desk.active[s]]
         for k in range(active.shape[1]):
             place_of[active[i, k]] = -1
-        _sum_paths(walker, masks[:n], amounts, constant, players[:q], coalitions, outputs, risks[i])
+        _sum_paths(walker, desk.masks[:n], desk.amounts, constant, place[:q], coalitions, outputs, risks[i])
 
 
 @compiled

@@ -3,18 +3,18 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.descending import BLOCK, find_leaves, n_lines
+from fairshap._kernels.descending import BLOCK
 from fairshap._kernels.games import largest_gap, logistic
-from fairshap._kernels.solving import (
+from fairshap._kernels.paths import (
     MOST_PLAYERS,
     VALUE,
     arrange,
     count_bits,
-    differences_by_sums,
     make_room,
     players_of_difference,
 )
-from fairshap._kernels.walking import Walker, collect
+from fairshap._kernels.sums import differences_by_sums
+from fairshap._kernels.walking import Walker, collect, lay_out, make_desk
 from fairshap._typing import Codes, Floats, Ints
 
 # Players of the difference up to which its table is made.
@@ -41,44 +41,29 @@ def bound_pairs(
     Parameters
     ----------
     walker, rows, references, switched
-        As in :func:`~fairshap._kernels.walking.solve_pairs`.
+        As in :func:`~fairshap._kernels.pairs.solve_pairs`.
     weights : ndarray, shape (MOST_SCREENED + 2, MOST_SCREENED + 2)
         The Shapley weight of a coalition, by the number of players and its size.
     bounds, full, empty : ndarray of float, shape (pairs,)
         Written; the risks are those of the full and the empty coalition.
     """
-    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
-    players = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
-    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
     n_alternatives = switched.shape[1]
+    desk = make_desk(walker, n_alternatives)
+    masks, amounts = desk.masks, desk.amounts
     everyone = (1 << n_alternatives) - 1
     room = make_room(MOST_SCREENED, n_alternatives)
     largest, smallest = room.by_level, room.by_difference
-    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
-    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        find_leaves(walker.descent, walker.ranks, rows[start:stop], values, block, leaves[0])
-        find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
+        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
         for i in range(start, stop):
             j = i - start
             q, n, constant, low, high = collect(
-                walker,
-                rows[i],
-                references[i],
-                values[j if len(values) > 1 else 0],
-                leaves,
-                j,
-                slot_of,
-                players,
-                masks,
-                amounts,
-                stack,
+                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
             )
-            full[i] = _risk_of_leaves(walker, leaves[0], n_alternatives, j)
-            empty[i] = _risk_of_leaves(walker, leaves[1], n_alternatives, j)
+            full[i] = _risk_of_leaves(walker, desk.leaves[0], n_alternatives, j)
+            empty[i] = _risk_of_leaves(walker, desk.leaves[1], n_alternatives, j)
             bounds[i] = 0.0
             if q > MOST_PLAYERS or count_bits(players_of_difference(masks, n, everyone)) > MOST_SCREENED:
                 bounds[i] = np.inf

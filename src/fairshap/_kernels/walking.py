@@ -6,7 +6,7 @@ import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_into_its_caller
 from fairshap._kernels.descending import BLOCK, Descent, find_leaves, make_descent, n_lines
-from fairshap._kernels.solving import (
+from fairshap._kernels.paths import (
     INVERSE,
     MET,
     MOST_PLAYERS,
@@ -14,10 +14,6 @@ from fairshap._kernels.solving import (
     OTHER,
     OWN,
     VALUE,
-    count_bits,
-    make_room,
-    players_of_difference,
-    solve_game,
 )
 from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
@@ -192,28 +188,72 @@ def _walk(
     return q, n_paths
 
 
+class Desk(NamedTuple):
+    """What reading pairs works in.
+
+    Parameters
+    ----------
+    leaves : ndarray of int32, shape (2, lines, BLOCK)
+        The leaves of both rows of a block of pairs, as :func:`find_leaves` writes them.
+    block : ndarray of int32, shape (features, BLOCK)
+        The ranks of these rows.
+    slot_of, active : ndarray of int32, shape (players,), (MOST_PLAYERS,)
+        The slot of each player, -1 between pairs, and the player of each slot.
+    masks, amounts : ndarray, shape (leaves, 3)
+        The paths of a pair.
+    stack : ndarray of int, shape (depth + 2, 4)
+        The ways that are still to be taken through a tree.
+    """
+
+    leaves: Codes
+    block: Codes
+    slot_of: Codes
+    active: Codes
+    masks: Ints
+    amounts: Floats
+    stack: Ints
+
+
+@compiled
+def make_desk(walker: Walker, n_alternatives: int) -> Desk:
+    """Return room for reading pairs, one after the other."""
+    return Desk(
+        np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32),
+        np.empty((len(walker.player), BLOCK), dtype=np.int32),
+        np.full(walker.n_players, -1, dtype=np.int32),
+        np.empty(MOST_PLAYERS, dtype=np.int32),
+        np.empty((walker.n_leaves, 3), dtype=np.int64),
+        np.empty((walker.n_leaves, 3)),
+        np.empty((walker.depth + 2, 4), dtype=np.int64),
+    )
+
+
+@compiled
+def lay_out(walker: Walker, rows: Ints, references: Ints, switched: Codes, desk: Desk) -> None:
+    """Find the leaves of both rows of at most BLOCK pairs."""
+    find_leaves(walker.descent, walker.ranks, rows, switched, desk.block, desk.leaves[0])
+    find_leaves(walker.descent, walker.ranks, references, switched, desk.block, desk.leaves[1])
+
+
 @compiled
 def collect(
     walker: Walker,
     row: int,
     reference: int,
     switched: Codes,
-    leaves: Codes,
+    desk: Desk,
     j: int,
-    slot_of: Codes,
-    active: Codes,
-    masks: Ints,
-    amounts: Floats,
-    stack: Ints,
 ) -> tuple[int, int, float, float, float]:
     """Write the paths of a pair; return how many players and paths there are, the rest, and a range.
 
-    Both rows in the same leaf means that every coalition is: such a tree is not walked, and its
-    leaf goes to the rest. ``leaves`` has those of both rows in column ``j``. There are no
-    paths where the attribute makes no difference to any coalition: there is no risk then. The range is one
-    in which the sum over the paths lies for every coalition.
+    Both rows in the same leaf means that every coalition is: such a tree is not walked, and its leaf goes
+    to the rest. The pair is the ``j``-th of those on the desk. There are no paths where the attribute makes
+    no difference to any coalition: there is no risk then. The range is one in which the sum over the paths
+    lies for every coalition.
     """
     x, r = walker.ranks[row], walker.ranks[reference]
+    leaves, slot_of, active, stack = desk.leaves, desk.slot_of, desk.active, desk.stack
+    masks, amounts = desk.masks, desk.amounts
     nodes, table, leaf, player = walker.nodes, walker.table, walker.leaf, walker.player
     roots, n_switching = walker.descent.roots, walker.descent.n_switching
     n_alternatives = len(switched)
@@ -260,122 +300,3 @@ def collect(
     for s in range(min(q, MOST_PLAYERS)):
         slot_of[active[s]] = -1
     return q, n if differs else 0, constant, low, high
-
-
-@compiled
-def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes, counts: Codes) -> None:
-    """Write how many players each pair's game has; more than 62 are not told apart."""
-    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
-    active = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
-    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
-    n_alternatives = switched.shape[1]
-    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
-    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        values = switched[start:stop] if len(switched) > 1 else switched
-        find_leaves(walker.descent, walker.ranks, rows[start:stop], values, block, leaves[0])
-        find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
-        for i in range(start, stop):
-            j = i - start
-            q, n, _, _, _ = collect(
-                walker,
-                rows[i],
-                references[i],
-                values[j if len(values) > 1 else 0],
-                leaves,
-                j,
-                slot_of,
-                active,
-                masks,
-                amounts,
-                stack,
-            )
-            counts[i] = q if n else 0
-            if n and q <= MOST_PLAYERS and not walker.is_logistic:
-                counts[i] = count_bits(players_of_difference(masks, n, (1 << n_alternatives) - 1))
-
-
-@compiled
-def solve_pairs(
-    walker: Walker,
-    rows: Ints,
-    references: Ints,
-    switched: Codes,
-    weights: Floats,
-    most: int,
-    begin: Ints,
-    counts: Codes,
-    active: Codes,
-    phi: Floats,
-    full: Floats,
-    empty: Floats,
-) -> None:
-    """Write the exact Shapley values of the risk of each pair.
-
-    Parameters
-    ----------
-    walker : Walker
-        The ensemble, the table and the attribute.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    switched : ndarray of int32, shape (pairs or 1, alternatives, features)
-        The ranks of the attribute's features for the values that it is switched between.
-    weights : ndarray
-        Those of :func:`~fairshap._kernels.games.coalition_weights`.
-    most : int
-        The greatest number of players of a pair.
-    begin : ndarray of int, shape (pairs,)
-        Where each pair's part of ``active`` and ``phi`` begins.
-    counts, active, phi, full, empty : ndarray
-        Written: the number of active players of each pair; who they are and their values;
-        the risks of the full and the empty coalition.
-    """
-    slot_of = np.full(walker.n_players, -1, dtype=np.int32)
-    players = np.empty(MOST_PLAYERS, dtype=np.int32)
-    masks, amounts = np.empty((walker.n_leaves, 3), dtype=np.int64), np.empty((walker.n_leaves, 3))
-    stack = np.empty((walker.depth + 2, 4), dtype=np.int64)
-    n_alternatives = switched.shape[1]
-    room = make_room(most, n_alternatives)
-    leaves = np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32)
-    block = np.empty((len(walker.player), BLOCK), dtype=np.int32)
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        values = switched[start:stop] if len(switched) > 1 else switched
-        find_leaves(walker.descent, walker.ranks, rows[start:stop], values, block, leaves[0])
-        find_leaves(walker.descent, walker.ranks, references[start:stop], values, block, leaves[1])
-        for i in range(start, stop):
-            j = i - start
-            q, n, constant, _, _ = collect(
-                walker,
-                rows[i],
-                references[i],
-                values[j if len(values) > 1 else 0],
-                leaves,
-                j,
-                slot_of,
-                players,
-                masks,
-                amounts,
-                stack,
-            )
-            counts[i], full[i], empty[i] = 0, 0.0, 0.0
-            if n:
-                counts[i] = q
-                full[i], empty[i] = solve_game(
-                    masks,
-                    amounts,
-                    n,
-                    constant + walker.base / walker.scale,
-                    q,
-                    (1 << n_alternatives) - 1,
-                    walker.contrasts,
-                    walker.scale,
-                    walker.is_logistic,
-                    weights,
-                    room,
-                    phi[begin[i] : begin[i] + q],
-                )
-                for s in range(q):
-                    active[begin[i] + s] = players[s]

@@ -10,10 +10,11 @@ from joblib import effective_n_jobs
 
 from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
+from fairshap._kernels.pairs import count_players, solve_pairs
+from fairshap._kernels.paths import MOST_PLAYERS
 from fairshap._kernels.screening import MOST_SCREENED, bound_pairs
-from fairshap._kernels.solving import MOST_PLAYERS
 from fairshap._kernels.trees import active_counts
-from fairshap._kernels.walking import count_players, make_walker, solve_pairs
+from fairshap._kernels.walking import make_walker
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.models import NotNativeError
@@ -22,7 +23,7 @@ from fairshap.risk import Risk
 from fairshap.table import Players
 
 # Players up to which a game is solved without a look at how many of them matter.
-_FEW = 12
+_FEW = 16
 # What a walk costs, in coalitions, and how much a thread takes at a time: some hundredths of a second, or
 # less where there is little to share.
 _WALK, _LEAST, _MOST = 2500, 1 << 18, 1 << 22

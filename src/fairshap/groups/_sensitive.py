@@ -141,21 +141,32 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
 
 def _as_numbers(alone: Table, is_fitted: bool) -> Floats:
     """Return the attribute as numbers: its own, or for words their order of appearance."""
-    values = alone.store.values(0, np.arange(alone.n_rows))
-    if all(is_missing(value) or isinstance(value, Number) for value in values):
-        return np.array([np.nan if is_missing(value) else float(value) for value in values])
+    cells = alone.column(0)
+    if alone.is_numeric(0):
+        return np.asarray(cells, dtype=np.float64)
+    values = _distinct(alone)
+    if all(value is None or isinstance(value, Number) for value in values):
+        numbers = np.array([np.nan if value is None else float(value) for value in values])
+        return np.asarray(numbers[cells])
     if is_fitted:
         raise InputError(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the model "
             "was fitted with instead of the words."
         )
-    codes = alone.column(0).astype(np.float64)
-    return np.where(codes < 0, np.nan, codes)
+    return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
 
 def _as_column(alone: Table, table: Table) -> Any:
     """Return the attribute as the table's library takes it."""
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, 0]
-    values = alone.store.values(0, np.arange(alone.n_rows))
-    return [None if is_missing(value) else value for value in values]
+    if alone.is_numeric(0):
+        values = alone.store.values(0, np.arange(alone.n_rows))
+        return [None if is_missing(value) else value for value in values]
+    values = _distinct(alone)
+    return [values[code] for code in alone.column(0).tolist()]
+
+
+def _distinct(alone: Table) -> list[Any]:
+    """Return the categories by their codes; the last place is for a missing one, whose code is -1."""
+    return [*alone.store.values(0, alone.distinct(0)), None]
