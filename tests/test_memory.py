@@ -12,5 +12,6 @@ MEMORY = Path(__file__).parents[1] / "benchmarks" / "memory.py"
 
 @pytest.mark.paper
 def test_adult_is_repaired_within_one_and_a_half_gibibytes():
-    run = subprocess.run([sys.executable, MEMORY, "raw"], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, MEMORY, "raw"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["MiB"] < 1536

@@ -23,7 +23,7 @@ from fairshap.risk import Risk
 from fairshap.table import Players
 
 # Players up to which a game is solved without a look at how many of them matter.
-_FEW = 12
+_FEW = 16
 # What a walk costs, in coalitions, and how much a thread takes at a time: some hundredths of a second, or
 # less where there is little to share.
 _WALK, _LEAST, _MOST = 2500, 1 << 18, 1 << 22
