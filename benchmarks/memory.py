@@ -4,11 +4,11 @@ The peer is the same process with the model's fit alone. One JSON line at the en
 """
 
 import json
-import resource
 import subprocess
 import sys
 import time
 
+from peak import peak_mib
 from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
@@ -27,7 +27,7 @@ def peak(what: str) -> dict[str, float]:
         fs = FairSHAP(XGBClassifier(), sensitive=data.sensitive, privileged=data.privileged)
         fs.fit_resample(X, y)
     seconds = time.perf_counter() - start
-    return {"MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "seconds": round(seconds, 1)}
+    return {"MiB": peak_mib(), "seconds": round(seconds, 1)}
 
 
 def main() -> None:
