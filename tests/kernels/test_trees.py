@@ -223,3 +223,12 @@ def test_players_beyond_the_bits_of_a_number_are_counted_as_too_many():
     counts = np.empty(1, dtype=np.int32)
     count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)
     assert counts.tolist() == [63]
+    # The attribute at the end, where no path has come to when the players have run out.
+    late = trees._replace(feature=trees.feature.copy())
+    late.feature[::5], late.feature[1::5] = np.arange(1, n + 1), 0
+    late.cut[1::5] = 5
+    walker = make_walker(
+        late, player < 0, 2, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
+    )
+    count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)
+    assert counts.tolist() == [63]

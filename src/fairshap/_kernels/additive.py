@@ -54,6 +54,7 @@ class Sums(NamedTuple):
 @compiled
 def solve_sums(
     sums: Sums,
+    few: int,
     weights: Floats,
     nodes: Floats,
     node_weights: Floats,
@@ -68,6 +69,8 @@ def solve_sums(
     ----------
     sums : Sums
         The margins.
+    few : int
+        Players up to which coalitions are enumerated, :data:`FEW` by rights.
     weights : ndarray
         Those of :func:`~fairshap._kernels.games.coalition_weights` for :data:`MOST` players.
     nodes, node_weights : ndarray of float, shape (nodes,)
@@ -99,14 +102,15 @@ def solve_sums(
         if not sums.is_logistic or q == 0:
             continue
         first, last = _smooth_contrasts(shifts, sums.contrasts, sums.is_mean)
-        if q > FEW and last > first:
+        if q > few and last > first:
             solved[i] = _solve_by_series(
                 sums, shifts, sums.level[:, i], steps[:, :q], first, last, nodes, node_weights, part[:q]
             )
-        elif q <= MOST:
-            _solve_by_enumeration(sums, shifts, sums.level[:, i], steps[:, :q], weights, part[:q])
         else:
             solved[i] = False
+        if not solved[i] and q <= MOST:
+            _solve_by_enumeration(sums, shifts, sums.level[:, i], steps[:, :q], weights, part[:q])
+            solved[i] = True
         if solved[i]:
             for s in range(q):
                 phi[i, active[s]] = part[s]

@@ -27,7 +27,8 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
             q, n, _, _, _ = collect(
                 walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
             )
-            counts[i] = q if n else 0
+            # Too many players may leave no path that is finished.
+            counts[i] = q if n or q > MOST_PLAYERS else 0
             if n and q <= MOST_PLAYERS and not walker.is_logistic:
                 counts[i] = count_bits(players_of_difference(desk.masks, n, (1 << n_alternatives) - 1))
 

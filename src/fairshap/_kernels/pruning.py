@@ -75,6 +75,9 @@ def nearest_in_blocks(
         home = best
         for r in range(len(_SHARES)):
             limit = least + _SHARES[r] * (squared[i, last] - least) if _SHARES[r] > 0.0 else least
+            if _SHARES[r] == 1.0:
+                # Not by way of the sum, whose rounding could leave out a tie.
+                limit = squared[i, last]
             start, stop = (home // LANES, home // LANES + 1) if r == 0 else (0, n_groups)
             for g in range(start, stop):
                 far, row = squared[i, last], nearest[i, last]

@@ -1,4 +1,4 @@
-"""The risks of all coalitions of a game, whose margins are summed: where no exponential can hold them."""
+"""The risks of all coalitions of a game, whose margins are summed: without a link, or too large for one."""
 
 from fairshap._kernels.compiling import compiled
 from fairshap._kernels.games import join_gap, logistic, subset_sums

@@ -63,8 +63,8 @@ def attribute(
     ``DR(x) = |f(x, A=0) - f(x, A=1)|``; phi_k is player k's Shapley value in it.
 
     The trees of XGBoost, LightGBM and scikit-learn classifiers are walked, and linear classifiers are solved
-    by their weights, for any number of players, also behind preprocessing that works column by column;
-    any other model is called. ``route`` in the result says which.
+    by their weights, as a rule for any number of players, also behind preprocessing that works column by
+    column; any other model is called. ``route`` in the result says which.
 
     Parameters
     ----------
@@ -97,11 +97,12 @@ def attribute(
         values is clear of it by its error.
     screen : bool, default=False
         Leave out the rows none of whose values can reach the threshold: their values are NaN and their
-        status is "skipped". It takes a model whose trees can be walked; others are not screened.
+        status is "skipped". Rows that are estimated are screened by their exact bound. It takes a model
+        whose trees are walked; others, and small tables, are not screened.
     random_state : int, RandomState instance or None
         The source of those orders, and of the values that a random comparison draws.
     n_jobs : int, optional
-        How many threads walk trees; all cores by default. The values are the same for any number.
+        How many threads work; all cores by default. The values are the same for any number.
     verbose : int, default=0
         From 1 on, a bar shows how far it is when that takes over two seconds.
 
@@ -176,8 +177,7 @@ def attribute_pairs(
 
 def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
-    # Every pair has a coalition: many pairs need not be looked at.
-    if len(game.rows) <= _SMALL and (1 << np.minimum(game.q, _AUTO_BY_CALLS)).sum() <= _SMALL:
+    if _is_small(game):
         return None, "model calls: the table is small"
     from fairshap.attribution._linear import LinearGame, is_linear
     from fairshap.attribution._native import TreeGame
@@ -197,8 +197,15 @@ def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame |
     return None, f"model calls: {reason}"
 
 
+def _is_small(game: Game) -> bool:
+    """Say whether calling the model about all coalitions is quicker than getting ready for anything else."""
+    # Every pair has a coalition: many pairs need not be looked at.
+    return len(game.rows) <= _SMALL and float(np.exp2(game.q).sum()) <= _SMALL
+
+
 def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
-    most = _most(options, _AUTO_BY_CALLS)
+    # A small table is solved as it would be by trees, so that no row depends on how many there are.
+    most = _most(options, _AUTO_BY_TREES if _is_small(game) else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])
     with Progress("Attributing", len(pairs), options.verbose) as progress:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.additive import MOST, Sums, gauss_rules, solve_sums
+from fairshap._kernels.additive import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.games import coalition_weights
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import Floats, Ints
@@ -51,14 +51,14 @@ class LinearGame:
         """Add the values of all pairs to their rows; return the pairs that could not be solved."""
         n_players = self.is_player.shape[1]
         rules = coalition_weights(min(n_players, MOST)), *gauss_rules(n_players)
-        size = max(1, _CELLS // (len(self.table.components) * len(self.is_player)))
+        size = max(1, _CELLS // (len(self.table.components) * self.table.width))
         parts = np.split(np.arange(len(self.rows)), range(size, len(self.rows), size))
         results: dict[int, tuple[Any, ...]] = {}
 
         def solve_part(part: Ints) -> tuple[Any, ...]:
             phi, (full, empty) = np.zeros((len(part), n_players)), np.empty((2, len(part)))
             solved = np.empty(len(part), dtype=np.bool_)
-            solve_sums(self._sums(part), *rules, phi, full, empty, solved)
+            solve_sums(self._sums(part), FEW, *rules, phi, full, empty, solved)
             phi = phi[solved]
             pair, active = np.nonzero(phi)
             counts = np.bincount(pair, minlength=len(phi))

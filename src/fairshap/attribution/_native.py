@@ -82,6 +82,8 @@ class TreeGame:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
         table = rank_table(risk.scorer, risk.setting.table)
         ensemble = table.ensemble
+        if ensemble.scale == 0:
+            raise NotNativeError("its trees count nothing")
         own = (table.column >= 0) & ~np.isin(table.column, risk.setting.columns)
         player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
         self.walker = make_walker(

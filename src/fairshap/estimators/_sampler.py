@@ -72,7 +72,7 @@ class FairSHAP(SamplerMixin, Repairer):
         where each value is clear of the threshold by its error.
     screen : bool, default=False
         Leave out the rows none of whose values can reach the threshold, which saves time and changes no
-        edit; their values are NaN.
+        edit of a row that is solved exactly; their values are NaN.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
     n_jobs : int, default=None

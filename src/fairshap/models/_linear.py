@@ -9,13 +9,15 @@ from sklearn.calibration import CalibratedClassifierCV
 
 from fairshap._typing import Floats, Ints, Native
 from fairshap.models._errors import NotNativeError
-from fairshap.models._native import some_mixes, split
+from fairshap.models._native import check_sources, some_mixes, split
 from fairshap.models._probing import find_owners, make_encoder, one_by_one
 from fairshap.models._scorer import Scorer
 from fairshap.table import Table
 
 # The most that the sums may differ from the model's own output, and how many rows are compared.
 _TOLERANCE, _N_CHECKED = 1e-6, 1000
+# The encoded cells held at a time: 8 Mi numbers are 64 MiB.
+_CELLS = 1 << 23
 # Probabilities between which their odds are read without loss.
 _CLEAR = 0.001
 
@@ -63,6 +65,11 @@ class LinearTable:
         return np.stack([component.encode(mixed) @ component.weights for component in self.components])
 
     @property
+    def width(self) -> int:
+        """How many numbers a row takes while its terms are made."""
+        return max(len(self.table.names), *(len(component.weights) for component in self.components))
+
+    @property
     def constants(self) -> Floats:
         """What every row has besides, for each component."""
         return np.array([component.constant for component in self.components])
@@ -77,7 +84,6 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
         If the model is not linear, if its preprocessing mixes columns, or if the sums give an output that
         differs from the model's by more than 1e-6.
     """
-    own, other, swapped = some_mixes(table)
     rows = np.unique(np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64))
     chosen = table.store.mix([rows] * len(table.names))
     components = [
@@ -85,13 +91,11 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
         for encode, head, ask in _heads(scorer)
     ]
     read = LinearTable(table, components, scorer.has_probabilities)
-    mixed = np.where(swapped, read.terms(other), read.terms(own))
-    terms = np.concatenate([read.terms(rows), mixed], axis=1)
+    sources = check_sources(table, np.arange(len(table.names)), some_mixes(table))
+    needed, place = np.unique(np.stack(sources), return_inverse=True)
+    terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
     margins = terms.sum(axis=2) + read.constants[:, None]
     outputs = _logistic(margins) if read.is_logistic else margins
-    sources = [
-        np.concatenate([rows, np.where(swapped[:, column], other, own)]) for column in range(len(table.names))
-    ]
     expected = scorer(table.store.mix(sources))
     gap = float((np.abs(outputs.mean(axis=0) - expected) / np.maximum(1.0, np.abs(expected))).max())
     if not gap <= _TOLERANCE:
@@ -165,6 +169,7 @@ def _component(
     if probes.shape[1] != len(weights):
         raise NotNativeError(f"it has {len(weights)} weights for {probes.shape[1]} features")
     owner = find_owners(probes, varied, table)
+    _check_constant(encode, table, owner, probes[0])
     constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, owner < 0] @ weights[owner < 0])
     scale = 1.0
     if is_logistic:
@@ -174,6 +179,16 @@ def _component(
     by_column = np.zeros((len(weights), len(table.names)))
     by_column[owner >= 0, owner[owner >= 0]] = scale * weights[owner >= 0]
     return Component(encode, by_column, constant)
+
+
+def _check_constant(encode: Callable[[Native], Floats], table: Table, owner: Ints, first: Floats) -> None:
+    """Raise an error if a feature varies that no column was seen to move."""
+    size = max(1, _CELLS // len(owner))
+    for start in range(0, table.n_rows, size):
+        rows = np.arange(start, min(start + size, table.n_rows))
+        encoded = encode(table.store.mix([rows] * len(table.names)))[:, owner < 0]
+        if (encoded != first[owner < 0]).any():
+            raise NotNativeError("a feature varies with no column by itself")
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

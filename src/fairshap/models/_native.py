@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from fairshap._kernels.ranking import note_special
 from fairshap._typing import Bools, Codes, Floats, Ints
+from fairshap.exceptions import FairshapError
 from fairshap.models._categories import category_numbers, first_rows, numberings, recode
 from fairshap.models._ensemble import Ensemble
 from fairshap.models._errors import NotNativeError
@@ -23,8 +24,8 @@ from fairshap.table import Table
 _TOLERANCE = 1e-6
 # How many rows and mixed rows are compared, beside those with special values.
 _N_CHECKED, _N_MIXED = 1000, 64
-# How many categories of a column are compared.
-_N_CATEGORIES = 5000
+# How many categories of a column are compared, and in how many rows beside their own.
+_N_CATEGORIES, _N_HOSTS = 1000, 4
 # The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
 _CELLS = 1 << 18
 
@@ -60,10 +61,16 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     transformer, model = split(scorer.model)
     ensemble = import_trees(model)
     mixes = some_mixes(table)
-    if transformer is None:
-        ranked = RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
-    else:
-        ranked = RankedTable(ensemble, *probe(transformer, model, ensemble, table, mixes))
+    try:
+        if transformer is None:
+            ranked = RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
+        else:
+            ranked = RankedTable(ensemble, *probe(transformer, model, ensemble, table, mixes))
+    except FairshapError:
+        raise
+    except Exception as error:
+        # What is read of a model may change with its library.
+        raise NotNativeError(f"the table cannot be read as its trees do ({error})") from error
     _check(scorer, table, ranked, mixes, type(model).__name__)
     return ranked
 
@@ -72,7 +79,9 @@ def split(model: Any) -> tuple[Any, Any]:
     """Return the steps before the classifier, None if there are none, and the classifier."""
     while isinstance(model, (FrozenEstimator, Relabelled)):
         model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
-    return (model[:-1], model.steps[-1][1]) if isinstance(model, Pipeline) else (None, model)
+    if not isinstance(model, Pipeline):
+        return None, model
+    return (model[:-1] if len(model.steps) > 1 else None), model.steps[-1][1]
 
 
 def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
@@ -115,38 +124,56 @@ def some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     return own, other, rng.random((_N_MIXED, len(table.names))) < 0.5
 
 
+def check_sources(table: Table, columns: Ints, mixes: tuple[Ints, Ints, Bools]) -> list[Ints]:
+    """Return rows, and mixes of rows, that a reading of the model is held against.
+
+    Each is given by the rows that its columns are taken from: rows from all over the table; pairs of rows,
+    mixed; and the cells that libraries may read differently, each in its own row and in several others.
+    """
+    own, other, swapped = mixes
+    rows = np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64)
+    column, donor = _telling_cells(table, columns)
+    # The same hosts every time: what is checked must not depend on a seed.
+    hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
+    rows = np.unique(np.concatenate([rows, donor]))
+    return [
+        np.concatenate(
+            [rows, np.where(swapped[:, j], other, own), np.where(column == j, donor, hosts).ravel()]
+        )
+        for j in range(len(table.names))
+    ]
+
+
 def _check(
     scorer: Scorer, table: Table, ranked: RankedTable, mixes: tuple[Ints, Ints, Bools], name: str
 ) -> None:
     """Raise an error unless rows, and mixes of rows, have the model's own probabilities."""
-    own, other, swapped = mixes
-    rows = _telling_rows(table, np.unique(ranked.column[ranked.column >= 0]))
-    sources = [
-        np.concatenate([rows, np.where(swapped[:, column], other, own)]) for column in range(len(table.names))
-    ]
-    from_other = swapped[:, np.maximum(ranked.column, 0)]
-    mixed = np.where(from_other, ranked.ranks[other], ranked.ranks[own])
-    walked = ranked.ensemble.predict(np.concatenate([ranked.ranks[rows], mixed]))
-    gap = float(np.abs(walked - scorer(table.store.mix(sources))).max())
+    sources = check_sources(table, np.unique(ranked.column[ranked.column >= 0]), mixes)
+    ranks = np.empty((len(sources[0]), len(ranked.column)), dtype=np.int32)
+    for feature, column in enumerate(ranked.column):
+        ranks[:, feature] = ranked.ranks[sources[max(int(column), 0)], feature]
+    gap = float(np.abs(ranked.ensemble.predict(ranks) - scorer(table.store.mix(sources))).max())
     if not gap <= _TOLERANCE:
         raise NotNativeError(f"the trees of {name} give probabilities that differ from its own by {gap:.2g}")
 
 
-def _telling_rows(table: Table, columns: Ints) -> Ints:
-    """Return rows from all over the table, and those with the values that libraries may read differently.
+def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
+    """Return the columns and rows of cells that libraries may read differently.
 
     These are, in each column, a missing value, a zero, the least and the greatest number, and every category.
     """
-    rows = [np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64)]
     numeric = np.flatnonzero(np.isin(table.numeric_columns, columns))
     special = np.full((4, len(numeric)), -1, dtype=np.int64)
     least, greatest = np.full(len(numeric), np.inf), np.full(len(numeric), -np.inf)
     for start, values in _blocks(table.numbers, numeric):
         note_special(values, start, special, least, greatest)
-    rows.append(special[special >= 0])
+    cells = [
+        (np.broadcast_to(table.numeric_columns[numeric], special.shape)[special >= 0], special[special >= 0])
+    ]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
-        cells = table.column(column)
-        first = first_rows(cells)
+        codes = table.column(column)
+        first = first_rows(codes)
         few = np.linspace(0, len(first) - 1, min(len(first), _N_CATEGORIES)).astype(np.int64)
-        rows += [first[few], np.flatnonzero(cells < 0)[:1]]
-    return np.unique(np.concatenate(rows))
+        rows = np.concatenate([first[few], np.flatnonzero(codes < 0)[:1]])
+        cells.append((np.full(len(rows), column), rows))
+    return np.concatenate([c for c, _ in cells]), np.concatenate([r for _, r in cells])
