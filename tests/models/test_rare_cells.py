@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
@@ -10,8 +11,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
-from fairshap import MatchPlan, attribute
+from fairshap import FairSHAP, MatchPlan, attribute
 from fairshap.attribution import _attribute
+from tests.conftest import to_library
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +101,14 @@ def test_a_small_table_is_solved_as_a_large_one_is(monkeypatch):
     result = attribute(model, X, plan, sensitive=0, privileged=1)
     assert result.route == "model calls: the table is small"
     assert result.status[0] == "exact"
+
+
+def test_dates_of_any_library_do_not_end_the_process(library):
+    rng = np.random.default_rng(4)
+    dates = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, 300), unit="D")
+    X = pd.DataFrame({"sex": np.arange(300) % 2, "x": rng.normal(size=300), "day": dates})
+    y = (X["x"] + X["sex"] + rng.normal(size=300) > 0.5).astype(int).to_numpy()
+    fs = FairSHAP(LGBMClassifier(n_estimators=5, verbose=-1), sensitive="sex", privileged=1, threshold=0.001)
+    X_fair, _ = fs.fit_resample(to_library(X, library), y)
+    assert type(X_fair) is type(to_library(X, library))
+    assert np.isfinite(fs.attributions_.risk).all()

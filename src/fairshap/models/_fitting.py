@@ -89,11 +89,11 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
 
     scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers; LightGBM ends the whole
-    process when it is given a polars or pyarrow column of text.
+    process when it is given a polars or pyarrow column of text, dates or decimals.
     """
     library = type(estimator).__module__.split(".")[0]
     if not isinstance(table.native, pd.DataFrame):
-        return library != "lightgbm" or not len(table.category_columns)
+        return library != "lightgbm" or _holds_numbers_only(table)
     numbered = any(
         isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
         for dtype in table.native.dtypes
@@ -103,6 +103,15 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
         or isinstance(estimator, Pipeline)
         or library in _NATIVE_CATEGORIES
         or getattr(estimator, "categorical_features", None) == "from_dtype"
+    )
+
+
+def _holds_numbers_only(table: Table) -> bool:
+    """Say whether every column holds numbers or booleans themselves, not dates or decimals."""
+    return all(
+        isinstance(value, (int, float, np.number, np.bool_))
+        for column in range(len(table.names))
+        for value in table.store.values(column, table.distinct(column)[:1])
     )
 
 

@@ -193,11 +193,12 @@ def _check_constant(encode: Callable[[Native], Floats], table: Table, owner: Int
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
     """Return the scale and shift that make logits of margins, from the two margins that tell most."""
-    if np.abs(_logistic(margins) - probabilities).max() <= _TOLERANCE:
-        return 1.0, 0.0
     clear = np.flatnonzero((probabilities > _CLEAR) & (probabilities < 1 - _CLEAR))
     if len(clear) < 2 or np.ptp(margins[clear]) == 0:
         raise NotNativeError("its probabilities do not tell their margins")
+    # Only now: where all probabilities are 0 or 1, any link would do.
+    if np.abs(_logistic(margins) - probabilities).max() <= _TOLERANCE:
+        return 1.0, 0.0
     low, high = clear[margins[clear].argmin()], clear[margins[clear].argmax()]
     logits = np.log(probabilities) - np.log1p(-probabilities)
     scale = float((logits[high] - logits[low]) / (margins[high] - margins[low]))
