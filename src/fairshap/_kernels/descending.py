@@ -61,7 +61,7 @@ def make_descent(trees: Trees, is_sensitive: Bools) -> Descent:
     here = np.arange(len(trees.left), dtype=np.int32)
     child = np.where(inner[:, None], np.column_stack([trees.left, trees.right]), here[:, None])
     depth = _depths(child, trees.roots)
-    asks = inner & is_sensitive[np.where(inner, trees.feature, 0)] if len(is_sensitive) else inner
+    asks = inner & is_sensitive[np.where(inner, trees.feature, 0)]
     switching = np.logical_or.reduceat(asks, trees.roots)
     order = np.argsort(~switching, kind="stable")
     return Descent(

@@ -85,7 +85,7 @@ def make_walker(
     """Return the walker of an ensemble, some of whose features are the attribute's."""
     inner = trees.left >= 0
     nodes = np.zeros((len(trees.left), 8), dtype=np.int32)
-    asks = inner & is_sensitive[trees.feature] if len(is_sensitive) else inner
+    asks = inner & is_sensitive[trees.feature]
     nodes[:, FEATURE] = np.where(asks, ~trees.feature, trees.feature)
     nodes[:, _CUT] = trees.cut
     everyone = np.arange(len(trees.left))
