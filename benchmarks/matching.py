@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from fairshap import datasets
 from fairshap._kernels.distance import nearest_both_ways
 from fairshap.groups import Labels, Setting
-from fairshap.matching._match import distance_space
+from fairshap.matching._space import Space
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # The queries that a peer is asked at most, in either direction.
@@ -40,7 +40,8 @@ def largest_pair(name: str):
     setting = Setting.read(X, data.sensitive, data.privileged, None, is_fitted=False)
     labels, side = Labels.read(y, len(y)).codes, setting.groups.side
     pairs = [[np.flatnonzero((side == s) & (labels == label)) for s in (0, 1)] for label in (0, 1)]
-    return *distance_space(setting.table, setting.column), *max(pairs, key=lambda p: len(p[0]) * len(p[1]))
+    space = Space.of(setting.table, setting.columns)
+    return space.numbers, space.weights, space.codes, *max(pairs, key=lambda p: len(p[0]) * len(p[1]))
 
 
 def one_hot(numbers, weights, codes) -> Dense:

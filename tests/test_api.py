@@ -25,6 +25,7 @@ def test_the_public_names_are_these():
         "ColumnEncoder",
         "datasets",
         "exceptions",
+        "matching",
         "metrics",
     }
     assert set(fairshap.metrics.__all__) == {

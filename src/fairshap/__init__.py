@@ -4,7 +4,7 @@ The flow: table -> groups -> matching -> attribution -> edits -> retrained model
 the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
 """
 
-from fairshap import datasets, exceptions, metrics
+from fairshap import datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
 from fairshap.estimators import FairSHAP, FairSHAPClassifier
@@ -25,5 +25,6 @@ __all__ = [
     "ColumnEncoder",
     "datasets",
     "exceptions",
+    "matching",
     "metrics",
 ]

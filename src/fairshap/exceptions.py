@@ -9,6 +9,7 @@
     │   └── TargetError               the target is not two known values, one a row
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
+    ├── MissingExtraError (ImportError)  a package that only some of fairshap needs is not installed
     └── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
 
     FairshapWarning (UserWarning)
@@ -28,6 +29,7 @@ __all__ = [
     "InputError",
     "LedgerError",
     "MarginWarning",
+    "MissingExtraError",
     "ModelError",
     "NothingToRepairWarning",
     "OrderWarning",
@@ -63,6 +65,27 @@ class CellTypeError(FairshapError, TypeError):
 
 class ModelError(FairshapError, ValueError):
     """The model cannot be consulted."""
+
+
+class MissingExtraError(FairshapError, ImportError):
+    """A package that only some of fairshap needs is not installed.
+
+    Parameters
+    ----------
+    what : str
+        What was asked for, such as "drawing".
+    package : str
+        The package that it needs.
+    extra : str
+        The extra of fairshap that brings it.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(what, package, extra)
+
+    def __str__(self) -> str:
+        what, package, extra = self.args
+        return f"{what} needs {package}, which is not installed: pip install 'fairshap[{extra}]'"
 
 
 class LedgerError(FairshapError, ValueError):

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, _progress, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
+from fairshap.matching import Nearest
 from tests.conftest import to_library, to_pandas
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
@@ -89,7 +90,7 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
 @given(tables(), st.integers(1, 30))
 def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
     X, y = table
-    plan, nearest = match(X, y, **SETTING, k=k), match(X, y, **SETTING)
+    plan, nearest = match(X, y, **SETTING, matching=Nearest(k=k)), match(X, y, **SETTING)
     assert_array_equal(plan.best, nearest.best)
     sexes = X["sex"].to_numpy()
     for i in range(len(X)):
@@ -106,7 +107,7 @@ def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", True, None])
 def test_k_must_be_a_number_of_references(people, k):
     with pytest.raises(InputError, match=r"is not a number of references; give a whole number from 1 on"):
-        match(people, [0, 0, 1, 1, 0, 0], **SETTING, k=k)
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(k=k))
 
 
 def test_a_bar_counts_the_matched_rows(monkeypatch, capsys):

@@ -8,7 +8,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from fairshap.attribution import Method
 from fairshap.groups import Comparison, Privileged
-from fairshap.matching import Pairing
+from fairshap.matching import Matching, Pairing
 from fairshap.models import check_takes_weights, default_estimator
 from fairshap.table import PlayersLike
 
@@ -25,6 +25,7 @@ class Repairer(BaseEstimator):
         threshold: float = 0.05,
         positive: Any = None,
         comparison: Comparison = "max",
+        matching: Matching = "nearest",
         pairing: Pairing = "pooled",
         min_group_size: int | None = None,
         players: PlayersLike = None,
@@ -42,6 +43,7 @@ class Repairer(BaseEstimator):
         self.threshold = threshold
         self.positive = positive
         self.comparison = comparison
+        self.matching = matching
         self.pairing = pairing
         self.min_group_size = min_group_size
         self.players = players

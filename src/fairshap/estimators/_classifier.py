@@ -54,6 +54,9 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     comparison : {"max", "mean", "random"}, default="max"
         What the risk is where there are more than two groups; see
         :func:`fairshap.metrics.discriminative_risk`.
+    matching : str or object, default="nearest"
+        How rows are matched: a name, a matcher such as ``fairshap.matching.Nearest(k=5)``, or any object with
+        a method ``match``; see :func:`fairshap.match`.
     pairing : {"pooled", "each"}, default="pooled"
         Whether a privileged row has one reference in all unprivileged groups or one in each; see
         :func:`fairshap.match`.

@@ -54,6 +54,9 @@ class FairSHAP(SamplerMixin, Repairer):
     comparison : {"max", "mean", "random"}, default="max"
         What the risk is where there are more than two groups; see
         :func:`fairshap.metrics.discriminative_risk`.
+    matching : str or object, default="nearest"
+        How rows are matched: a name, a matcher such as ``fairshap.matching.Nearest(k=5)``, or any object with
+        a method ``match``; see :func:`fairshap.match`.
     pairing : {"pooled", "each"}, default="pooled"
         Whether a privileged row has one reference in all unprivileged groups or one in each; see
         :func:`fairshap.match`.
@@ -173,7 +176,15 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_ = self._consult(setting, labels, sample_weight)
         self.positive_ = labels.classes[labels.positive]
         scorer = Scorer(self.model_)
-        self.matches_ = match_rows(setting, labels, self.n_jobs, verbose=self.verbose, pairing=self.pairing)
+        self.matches_ = match_rows(
+            setting,
+            labels,
+            self.matching,
+            self.pairing,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        )
         self.attributions_ = attribute_pairs(
             Risk(scorer, setting),
             self.matches_,

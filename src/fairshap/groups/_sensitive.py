@@ -29,6 +29,8 @@ class Setting:
         The positions of the attribute, or of several, in ``table``.
     groups : Groups
         The two sides.
+    privileged : object
+        Which values are privileged, as the user said it.
     added : tuple
         The attributes as they were added; none where they are columns of the user's table.
     """
@@ -37,6 +39,7 @@ class Setting:
     table: Table
     columns: tuple[int, ...]
     groups: Groups
+    privileged: Privileged
     added: tuple[Any, ...] = ()
 
     @classmethod
@@ -64,7 +67,7 @@ class Setting:
             columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
             if len(set(columns)) < len(columns) or not columns:
                 raise InputError(f"sensitive={sensitive!r} must name columns of X, each of them once.")
-            return cls(table, table, columns, Groups.read(table, columns, privileged, **options))
+            return cls(table, table, columns, Groups.read(table, columns, privileged, **options), privileged)
         for name in _names(sensitive, table):
             if name is not None and name in table.names:
                 raise InputError(
@@ -82,7 +85,7 @@ class Setting:
             added.append(_as_numbers(one, is_fitted) if is_number else _as_column(one, table))
             store = store.append(name, added[-1])
         columns = tuple(range(len(table.names), len(table.names) + len(added)))
-        return cls(table, Table.of(store), columns, groups, tuple(added))
+        return cls(table, Table.of(store), columns, groups, privileged, tuple(added))
 
     def with_references(self, R: Native) -> "Setting":
         """Return the setting of this table's rows with those of R, one for each, below them."""

@@ -1,6 +1,7 @@
 """Matching: a similar real row of the other group for every row."""
 
-from fairshap.matching._match import PAIRINGS, Pairing, match, match_rows
+from fairshap.matching._match import PAIRINGS, Matching, Pairing, match, match_rows
+from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import MatchPlan
 
-__all__ = ["PAIRINGS", "MatchPlan", "Pairing", "match", "match_rows"]
+__all__ = ["PAIRINGS", "MatchPlan", "Matching", "Nearest", "Pairing", "match", "match_rows"]

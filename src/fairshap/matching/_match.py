@@ -1,25 +1,27 @@
-"""Match every row with its nearest rows of the other group and the same label."""
+"""Match every row with similar rows of the other group and the same label."""
 
-from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.distance import is_large, nearest_both_ways
-from fairshap._kernels.onehot import without_one_hot
-from fairshap._kernels.scaling import mean_and_scale
 from fairshap._messages import did_you_mean, listing, warn
 from fairshap._progress import Progress
-from fairshap._typing import Bools, Codes, Floats, Ints, Native
+from fairshap._typing import Native
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from fairshap.groups import Groups, Labels, Privileged, Setting
-from fairshap.matching._plan import MatchPlan
-from fairshap.table import Table
+from fairshap.matching._matcher import Matcher
+from fairshap.matching._nearest import Nearest
+from fairshap.matching._plan import Basis, MatchPlan
+from fairshap.matching._strata import strata_of
 
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]
 PAIRINGS = ("pooled", "each")
+
+#: The name of a way of matching, or an object that has a method ``match``.
+Matching: TypeAlias = Any
+MATCHERS = {"nearest": Nearest}
 
 
 def match(
@@ -29,18 +31,13 @@ def match(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
-    k: int = 1,
+    matching: Matching = "nearest",
     pairing: Pairing = "pooled",
     min_group_size: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> MatchPlan:
-    """Return the nearest rows of the other group with the same label, for every row.
-
-    The squared distance of two rows is the sum of the squared differences of their numbers plus 2 for
-    each category that differs (what it costs in one-hot space) and for each number that one
-    of them lacks. In a frame, numbers are standardised first; in an array they count as given.
-    The sensitive attribute takes no part. Ties go to the lowest row.
+    """Return similar rows of the other group with the same label, for every row.
 
     Parameters
     ----------
@@ -54,8 +51,10 @@ def match(
         Which values are privileged; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
-    k : int, default=1
-        How many references a row has, each of weight 1/k. If fewer rows qualify, all of them are.
+    matching : str or object, default="nearest"
+        How rows are matched: "nearest" for the nearest row, a matcher such as
+        ``fairshap.matching.Nearest(k=5)``, or any object whose
+        ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
     pairing : {"pooled", "each"}, default="pooled"
         With several unprivileged groups: whether a privileged row has the nearest row of any of them as its
         reference, as in the paper, or the nearest of each, with equal weights.
@@ -69,7 +68,7 @@ def match(
     Returns
     -------
     MatchPlan
-        The references of each row, as row positions, the nearest first. Rows that have none (their
+        The references of each row, as row positions, the heaviest first. Rows that have none (their
         attribute is missing, or the other group never has their label) are left out, and a warning
         counts them.
 
@@ -85,106 +84,112 @@ def match(
         X, sensitive, privileged, sensitive_features, is_fitted=False, min_group_size=min_group_size
     )
     labels = Labels.read(y, setting.table.n_rows)
-    return match_rows(setting, labels, n_jobs, k, verbose, pairing)
+    return match_rows(setting, labels, matching, pairing, n_jobs=n_jobs, verbose=verbose)
 
 
 def match_rows(
     setting: Setting,
     labels: Labels,
-    n_jobs: int | None = None,
-    k: int = 1,
-    verbose: int = 0,
+    matching: Matching = "nearest",
     pairing: Pairing = "pooled",
+    *,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
 ) -> MatchPlan:
     """Return the match plan of a table whose groups and labels are known."""
-    _check_k(k)
     if pairing not in PAIRINGS:
         raise InputError(
             f"pairing={pairing!r} is not known; give one of {listing(PAIRINGS)}."
             f"{did_you_mean(pairing, PAIRINGS)}"
         )
+    matcher = make_matcher(matching, random_state)
+    if not isinstance(matcher, Matcher):
+        return _ask(matcher, setting, labels)
+    matcher.check()
     table = setting.table
-    numbers, weights, codes = distance_space(table, setting.columns)
-    n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    strata = _strata(setting.groups, labels, pairing)
-    compiled = is_large([(len(a), len(b)) for a, b in strata], numbers.shape[1] + codes.shape[1])
-    unmatched = np.ones(table.n_rows, dtype=np.bool_)
-    pairs = []
+    space = matcher.space(setting)
+    strata = strata_of(setting.groups, labels, each=pairing == "each")
     with Progress("Matching", table.n_rows, verbose) as progress:
-        for a, b in strata:
-            to_b, squared_a, to_a, squared_b = nearest_both_ways(
-                numbers[a],
-                weights,
-                codes[a],
-                numbers[b],
-                codes[b],
-                k=int(k),
-                compiled=compiled,
-                n_threads=n_threads,
-                advance=lambda rows: progress.advance(rows, rows),
-            )
-            for rows, others, nearest, squared in ((a, b, to_b, squared_a), (b, a, to_a, squared_b)):
-                found = nearest.shape[1]
-                unmatched[rows] &= not found
-                weight = np.full(nearest.size, 1.0 / max(found, 1))
-                pairs.append((np.repeat(rows, found), others[nearest].ravel(), weight, squared.ravel()))
-    row, reference, weight, squared = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        found = matcher.find(
+            space,
+            strata,
+            effective_n_jobs(-1 if n_jobs is None else n_jobs),
+            lambda rows: progress.advance(rows, rows),
+        )
+    row, reference, weight, squared = found.row, found.reference, found.weight, found.squared
     if not np.isfinite(squared).all():
         raise InputError(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
-    _warn_unmatched(setting, labels, unmatched)
     if pairing == "each":
         # A privileged row has references of several groups: they share its weight, the nearest first.
-        weight /= np.bincount(row, weight, minlength=table.n_rows)[row]
+        weight = weight / np.bincount(row, weight, minlength=table.n_rows)[row]
         order = np.argsort(squared, kind="stable")
-        row, reference, weight, squared = (part[order] for part in (row, reference, weight, squared))
-    return MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library)
+        row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
+    plan = MatchPlan(
+        table.n_rows,
+        row,
+        reference,
+        weight,
+        np.sqrt(squared),
+        table.store.library,
+        Basis(setting, space, strata, found.notes),
+    )
+    _warn_unmatched(setting, labels, plan, found.why_unmatched)
+    return plan
 
 
-def _strata(groups: Groups, labels: Labels, pairing: Pairing) -> list[tuple[Ints, Ints]]:
-    """Return the rows that are matched with each other: unprivileged and privileged ones of one label."""
-    group = np.minimum(groups.group, 0) if pairing == "pooled" else groups.group
-    return [
-        (
-            np.flatnonzero((group == g) & (labels.codes == label)),
-            np.flatnonzero((groups.side == 1) & (labels.codes == label)),
-        )
-        for label in (0, 1)
-        for g in range(group.max() + 1)
-    ]
+def make_matcher(matching: Matching, random_state: Any = None) -> Any:
+    """Return the object that matches: the given one, or the one of that name."""
+    if isinstance(matching, str) and matching in MATCHERS:
+        matcher = MATCHERS[matching]()
+        if "random_state" in matcher.get_params():
+            matcher.set_params(random_state=random_state)
+        return matcher
+    if not isinstance(matching, (str, type)) and callable(getattr(matching, "match", None)):
+        return matching
+    raise InputError(
+        f"matching={matching!r} is not known; give one of {listing(MATCHERS)}, or an object with a "
+        f"method match(X, y, ...).{did_you_mean(matching, list(MATCHERS))}"
+    )
 
 
-def _check_k(k: Any) -> None:
-    """Raise an error unless k is a number of references."""
-    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
+def _ask(matcher: Any, setting: Setting, labels: Labels) -> MatchPlan:
+    """Return the plan of the user's own matcher, which is shown the table that the model sees."""
+    groups, names = setting.groups, [setting.table.names[column] for column in setting.columns]
+    plan = matcher.match(
+        setting.table.native,
+        labels.values,
+        sensitive=names[0] if len(names) == 1 else names,
+        privileged=setting.privileged,
+        sensitive_features=None,
+    )
+    name = type(matcher).__name__
+    if not isinstance(plan, MatchPlan):
+        raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
+    plan.check_fits(setting.table.n_rows)
+    _check_sides(plan, groups, name)
+    _warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
+    return plan
+
+
+def _check_sides(plan: MatchPlan, groups: Groups, name: str) -> None:
+    """Raise an error unless every reference stands on the other side."""
+    ends = groups.side[plan.row], groups.side[plan.reference]
+    wrong = (ends[0] < 0) | (ends[1] < 0) | (ends[0] == ends[1])
+    if wrong.any():
+        at = int(wrong.argmax())
         raise InputError(
-            f"k={k!r} is not a number of references; give a whole number from 1 on, such as k=1 for the "
-            "nearest row alone."
+            f"{name}.match paired {int(wrong.sum())} rows with rows of their own group, or with rows "
+            f"that have no value of {groups.name!r}; the first is row {int(plan.row[at])} with row "
+            f"{int(plan.reference[at])}. A reference is a row of the other group."
         )
 
 
-def distance_space(table: Table, without: Sequence[int]) -> tuple[Floats, Floats, Codes]:
-    """Return the numbers, their weights and the codes that distances are taken in.
-
-    The columns ``without`` play no part. Standardising is left to the weights: the difference of two whole
-    numbers is exact, that of two standardised ones is not, and ties would go by the rounding. The numbers are
-    brought near one by powers of two, which is exact too, so that no square overflows.
-    """
-    columns = np.flatnonzero(~np.isin(table.numeric_columns, without))
-    codes = table.codes[:, ~np.isin(table.category_columns, without)]
-    if table.is_array:
-        numbers, more = without_one_hot(table.numbers, columns)
-        return numbers, np.ones(numbers.shape[1]), np.column_stack([codes, more])
-    numbers = table.numbers[:, columns]
-    _, scale = mean_and_scale(numbers)
-    power = np.exp2(np.round(np.log2(scale)))
-    return numbers / power, (power / scale) ** 2, codes
-
-
-def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:
+def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: list[str]) -> None:
     """Say which rows have no reference, and why."""
-    if not unmatched.any():
+    if not len(plan.unmatched):
         return
     groups = setting.groups
     reasons = []
@@ -192,13 +197,16 @@ def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:
         reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
     for side, word in ((0, "unprivileged"), (1, "privileged")):
         for code, label in enumerate(labels.classes.tolist()):
-            alone = int(np.count_nonzero(unmatched & (groups.side == side) & (labels.codes == code)))
+            same = labels.codes == code
+            if (same & (groups.side == 1 - side)).any():
+                continue
+            alone = int(np.count_nonzero(same & (groups.side == side)))
             if alone:
                 reasons.append(
                     f"{alone} {word} rows have the label {label!r}, which the other group never has"
                 )
     warn(
-        f"{int(unmatched.sum())} of {len(unmatched)} rows have no reference and stay as they are: "
-        f"{'; '.join(reasons)}.",
+        f"{len(plan.unmatched)} of {plan.n_rows} rows have no reference and stay as they are: "
+        f"{'; '.join([*reasons, *others])}.",
         UnmatchedRowsWarning,
     )

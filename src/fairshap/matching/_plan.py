@@ -1,14 +1,40 @@
 """The match plan: which references, with which weights, for each row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError
+from fairshap.groups import Setting
+from fairshap.matching._space import Space
+from fairshap.matching._strata import Stratum
 from fairshap.table import Library, make_frame
 
 _KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Basis:
+    """What a plan was made from, which is what it is judged by.
+
+    Parameters
+    ----------
+    setting : Setting
+        The table and its groups.
+    space : Space
+        Where distances were taken.
+    strata : list of Stratum
+        Which rows could be matched with which.
+    notes : dict
+        What the matcher has to say about how it was done.
+    """
+
+    setting: Setting
+    space: Space
+    strata: list[Stratum]
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -27,6 +53,8 @@ class MatchPlan:
         How far apart the two rows are.
     library : str
         The library of the frame that :meth:`frame` returns.
+    basis : Basis, optional
+        The table that was matched and how; a plan made by hand has none.
     """
 
     n_rows: int
@@ -35,6 +63,7 @@ class MatchPlan:
     weight: Floats
     distance: Floats
     library: Library = "pandas"
+    basis: Basis | None = None
 
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
@@ -87,7 +116,7 @@ class MatchPlan:
     def of_rows(self, chosen: Bools) -> "MatchPlan":
         """Return the plan with some of its pairs only: all those of some rows."""
         parts = {name: getattr(self, name)[chosen] for name in _KINDS}
-        return MatchPlan(self.n_rows, library=self.library, **parts)
+        return replace(self, **parts)
 
     def check_fits(self, n_rows: int) -> None:
         """Raise an error unless the plan is one for a table of so many rows."""

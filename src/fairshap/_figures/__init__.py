@@ -1,0 +1,1 @@
+"""Figures of plain arrays; the objects that have a ``plot`` draw with them."""

@@ -1,0 +1,24 @@
+"""Where figures are drawn."""
+
+from typing import Any
+
+from fairshap.exceptions import MissingExtraError
+
+#: Two colours that people who see colours differently tell apart, and one for what stands behind them.
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
+
+
+def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.6)) -> Any:
+    """Return axes to draw on: the given ones, or n new ones beside each other, each of that size.
+
+    One is returned as it is, several as an array.
+    """
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("drawing", "matplotlib", "plots") from error
+    # Not through pyplot: a figure that nobody shows is not kept.
+    figure = Figure(figsize=(size[0] * n, size[1]), layout="constrained")
+    return figure.subplots(1, n)
