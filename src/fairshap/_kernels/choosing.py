@@ -1,0 +1,132 @@
+"""The players whose replacement lowers a row's risk the most for what it costs."""
+
+import numpy as np
+
+from fairshap._kernels.compiling import compiled
+from fairshap._kernels.descending import BLOCK
+from fairshap._kernels.games import logistic, risk_of_outputs, subset_sums
+from fairshap._kernels.paths import MET, OTHER, OWN, VALUE
+from fairshap._kernels.walking import Walker, collect, lay_out, make_desk
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
+
+
+@compiled
+def choose_players(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    cells: AnyCodes,
+    price: float,
+    most_cells: int,
+    most: int,
+    replaced: Bools,
+    risks: Floats,
+) -> None:
+    """Write for each pair the players to replace: ``risk + price * cells`` is lowest with them.
+
+    The parameters are those of :func:`~fairshap._kernels.pairs.solve_pairs`, and:
+
+    cells : ndarray of int, shape (pairs, players)
+        How many cells replacing a player takes; 0 if it may not be replaced.
+    price : float
+        What a cell costs, in units of the risk.
+    most_cells : int
+        How many cells of a row are replaced at most.
+    most : int
+        The greatest number of players of a game that is enumerated.
+    replaced, risks : ndarray, shape (pairs, players), (pairs, 2)
+        Written: who is replaced, and the risk before and after; NaN if there are more players.
+        Of equally good choices the one with the fewest cells is taken.
+    """
+    n_alternatives = switched.shape[1]
+    margins, count = np.empty((n_alternatives, 1 << most)), np.empty(1 << most, dtype=np.int64)
+    outputs, taken = np.empty(n_alternatives), np.empty(most, dtype=np.int64)
+    desk = make_desk(walker, n_alternatives)
+    for start in range(0, len(rows), BLOCK):
+        stop = min(start + BLOCK, len(rows))
+        values = switched[start:stop] if len(switched) > 1 else switched
+        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        for i in range(start, stop):
+            j = i - start
+            q, n, constant, _, _ = collect(
+                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
+            )
+            replaced[i, :] = False
+            risks[i, :] = 0.0
+            if q > most:
+                risks[i, :] = np.nan
+            elif n:
+                _add_up(desk.masks[:n], desk.amounts, 1 << q, margins)
+                for s in range(q):
+                    taken[s] = cells[i, desk.active[s]]
+                mask, before, after = _best(
+                    walker, margins, constant, taken[:q], price, most_cells, count, outputs
+                )
+                risks[i, 0], risks[i, 1] = before, after
+                for s in range(q):
+                    replaced[i, desk.active[s]] = mask >> s & 1
+
+
+@compiled
+def _add_up(masks: Ints, amounts: Floats, size: int, margins: Floats) -> None:
+    """Write what the paths give to every coalition, for each value of the attribute."""
+    margins[:, :size] = 0.0
+    for k in range(len(masks)):
+        others = masks[k, OTHER]
+        # With a sign for each of those who must be out, subset sums leave the coalitions without them.
+        part, amount = others, amounts[k, VALUE]
+        while True:
+            sign = 1.0
+            bits = part
+            while bits:
+                bits &= bits - 1
+                sign = -sign
+            for a in range(len(margins)):
+                if masks[k, MET] >> a & 1:
+                    margins[a, masks[k, OWN] | part] += sign * amount
+            if part == 0:
+                break
+            part = (part - 1) & others
+    for a in range(len(margins)):
+        subset_sums(margins[a, :size])
+
+
+@compiled
+def _best(
+    walker: Walker,
+    margins: Floats,
+    constant: float,
+    cells: Ints,
+    price: float,
+    most_cells: int,
+    count: Ints,
+    outputs: Floats,
+) -> tuple[int, float, float]:
+    """Return whom to replace, as bits, and the risk before and after."""
+    everyone = (1 << len(cells)) - 1
+    before = _risk(walker, margins, constant, everyone, outputs)
+    best, best_mask, after = before, 0, before
+    count[0] = 0
+    for mask in range(1, everyone + 1):
+        lowest, s = mask & -mask, 0
+        while lowest >> s != 1:
+            s += 1
+        rest = count[mask ^ lowest]
+        # -1: somebody among them may not be replaced.
+        count[mask] = -1 if rest < 0 or cells[s] == 0 else rest + cells[s]
+        if count[mask] < 0 or count[mask] > most_cells or price * count[mask] >= best:
+            continue
+        risk = _risk(walker, margins, constant, everyone ^ mask, outputs)
+        total = risk + price * count[mask]
+        if total < best or (total == best and count[mask] < count[best_mask]):
+            best, best_mask, after = total, mask, risk
+    return best_mask, before, after
+
+
+@compiled
+def _risk(walker: Walker, margins: Floats, constant: float, coalition: int, outputs: Floats) -> float:
+    for a in range(len(outputs)):
+        margin = walker.base + walker.scale * (constant + margins[a, coalition])
+        outputs[a] = logistic(margin) if walker.is_logistic else margin
+    return risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
