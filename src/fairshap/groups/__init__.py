@@ -3,6 +3,7 @@
 from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
 from fairshap.groups._labels import Labels, read_target
 from fairshap.groups._sensitive import Setting, check_order
+from fairshap.groups._twins import Twins
 from fairshap.groups._values import read_attribute
 from fairshap.groups._weights import check_weights
 
@@ -13,6 +14,7 @@ __all__ = [
     "Labels",
     "Privileged",
     "Setting",
+    "Twins",
     "check_order",
     "check_weights",
     "read_attribute",
