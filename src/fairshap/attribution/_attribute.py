@@ -162,7 +162,7 @@ def attribute_pairs(
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     by_calls = Game(risk, players, plan.row, plan.reference)
     rows = Rows(plan, players, n_rows)
-    game, route = _native_game(by_calls, options)
+    game, route = native_game(by_calls, options)
     seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
     if route == "trees":
         _attribute_by_trees(cast("TreeGame", game), rows, options, seed)
@@ -175,9 +175,9 @@ def attribute_pairs(
     return rows.attributions(route, risk.setting.table.store.library)
 
 
-def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
+def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
-    if _is_small(game):
+    if is_small(game):
         return None, "model calls: the table is small"
     from fairshap.attribution._linear import LinearGame, is_linear
     from fairshap.attribution._native import TreeGame
@@ -197,7 +197,7 @@ def _native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame |
     return None, f"model calls: {reason}"
 
 
-def _is_small(game: Game) -> bool:
+def is_small(game: Game) -> bool:
     """Say whether calling the model about all coalitions is quicker than getting ready for anything else."""
     # Every pair has a coalition: many pairs need not be looked at.
     return len(game.rows) <= _SMALL and float(np.exp2(game.q).sum()) <= _SMALL
@@ -205,7 +205,7 @@ def _is_small(game: Game) -> bool:
 
 def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
     # A small table is solved as it would be by trees, so that no row depends on how many there are.
-    most = _most(options, _AUTO_BY_TREES if _is_small(game) else _AUTO_BY_CALLS)
+    most = _most(options, _AUTO_BY_TREES if is_small(game) else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])
     with Progress("Attributing", len(pairs), options.verbose) as progress:

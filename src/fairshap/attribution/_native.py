@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from fairshap._kernels.choosing import choose_players
 from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.pairs import count_players, solve_pairs
@@ -163,9 +164,6 @@ class TreeGame:
         active, phi = np.empty(bounds.sum(), dtype=np.int32), np.empty(bounds.sum())
         full, empty = np.empty(n), np.empty(n)
         weights = coalition_weights(int(reached.max(initial=0)))
-        # The longest games first, so that no thread is left with one at the end.
-        order = np.argsort(-reached, kind="stable")
-        cost = np.cumsum(work[order])
 
         def solve_part(part: Ints) -> None:
             chosen = pairs[part]
@@ -186,12 +184,47 @@ class TreeGame:
             )
             counts[part], full[part], empty[part] = counts_part, full_part, empty_part
 
-        share = np.clip(work.sum() / (4 * self.n_threads), _LEAST, _MOST)
-        cuts = np.searchsorted(cost, np.arange(share, work.sum(), share))
-        parts = [part for part in np.split(order, np.unique(cuts)) if len(part)]
+        parts = self._shares(reached, work)
         self._in_threads(solve_part, parts, lambda part: progress.advance(len(part), work[part].sum()))
         kept = np.repeat(start, counts) + _within(counts)
         return Solved(counts, active[kept], phi[kept], full, empty)
+
+    def choose(
+        self, cells: AnyCodes, price: float, most_cells: int, most: int, progress: Progress
+    ) -> tuple[Bools, Bools]:
+        """Return the players to replace in each pair, and which pairs have too many to tell.
+
+        The parameters are those of :func:`~fairshap._kernels.choosing.choose_players`.
+        """
+        n = len(self.rows)
+        everyone = np.arange(n)
+        # Those of a forest are counted by what they do to the difference, which is not all that is tabled.
+        reached = self.reached(everyone, most) if self.walker.is_logistic else self.q
+        replaced, risks = np.zeros(cells.shape, dtype=np.bool_), np.full((n, 2), np.nan)
+        chosen = np.flatnonzero(reached <= most)
+
+        def choose_part(part: Ints) -> None:
+            replaced_part, risks_part = (
+                np.empty((len(part), cells.shape[1]), np.bool_),
+                np.empty((len(part), 2)),
+            )
+            choose_players(
+                self.walker,
+                self.rows[part],
+                self.references[part],
+                self._switched(part),
+                cells[part],
+                price,
+                most_cells,
+                int(reached[part].max()),
+                replaced_part,
+                risks_part,
+            )
+            replaced[part], risks[part] = replaced_part, risks_part
+
+        parts = [chosen[part] for part in self._shares(reached[chosen], self.work(reached[chosen]))]
+        self._in_threads(choose_part, parts, lambda part: progress.advance(len(part), len(part)))
+        return replaced, np.isnan(risks[:, 0])
 
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose values, that many each, can be held."""
@@ -220,6 +253,13 @@ class TreeGame:
 
         self._in_threads(value_part, _parts(len(pairs), size=1 + _ROWS // len(coalitions)))
         return values, active.astype(np.int64)
+
+    def _shares(self, reached: AnyCodes, work: Floats) -> list[Ints]:
+        """Cut games into parts of about the same work, the longest games first: none is left at the end."""
+        order = np.argsort(-reached, kind="stable")
+        share = np.clip(work.sum() / (4 * self.n_threads), _LEAST, _MOST)
+        cuts = np.searchsorted(np.cumsum(work[order]), np.arange(share, work.sum(), share))
+        return [part for part in np.split(order, np.unique(cuts)) if len(part)]
 
     def _switched(self, pairs: Ints) -> Codes:
         """Return the ranks of the attribute's values, for each pair or once for all."""

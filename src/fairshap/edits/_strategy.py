@@ -1,0 +1,221 @@
+"""Strategies: from attributions to the cells that are replaced."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from fairshap._messages import did_you_mean, listing
+from fairshap._typing import AnyCodes, Bools, Floats, Ints
+from fairshap.attribution import (
+    Attributions,
+    Options,
+    best_players,
+    check_threshold,
+    risk_when_replaced,
+)
+from fairshap.edits._choosing import at_least, keep_few, keep_within
+from fairshap.edits._ledger import Edits
+from fairshap.edits._limits import Limits
+from fairshap.edits._plausible import keep_plausible
+from fairshap.edits._select import edits_of_cells
+from fairshap.exceptions import InputError
+from fairshap.risk import Risk
+
+#: How the cells to replace are chosen.
+StrategyName: TypeAlias = Literal["threshold", "budget", "optimal"]
+STRATEGIES = ("threshold", "budget", "optimal")
+
+# A risk that rises by less has not risen: it is rounding.
+_RISE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How the cells to replace are chosen, and within what limits.
+
+    Parameters
+    ----------
+    name : {"threshold", "budget", "optimal"}
+        "threshold": every value whose attribution is at least the threshold. "budget": those of the largest
+        attributions, as many cells as the budget has. "optimal": in each row the set of values that makes
+        the risk plus the cost of the cells lowest.
+    threshold : float
+        For "threshold".
+    thresholds : mapping, optional
+        Columns, or players, with a threshold of their own.
+    budget : int or float, optional
+        How many cells are replaced at most: a number, or a share of all cells below 1. The largest
+        attributions come first.
+    cost : float
+        For "optimal": what a cell costs, in units of the risk.
+    guard : bool
+        Whether a row is left as it is if its risk under the consulted model would rise.
+    limits : Limits
+        What may be edited.
+    """
+
+    name: StrategyName = "threshold"
+    threshold: float = 0.05
+    thresholds: Mapping[Any, float] | None = None
+    budget: int | float | None = None
+    cost: float = 0.01
+    guard: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.name not in STRATEGIES:
+            raise InputError(
+                f"strategy={self.name!r} is not known; the strategies are {listing(STRATEGIES)}."
+                f"{did_you_mean(self.name, STRATEGIES)}"
+            )
+        check_threshold(self.threshold)
+        if not _is_number(self.cost) or not 0 <= self.cost < np.inf:
+            raise InputError(f"cost={self.cost!r} must be a number from 0 on: what an edited cell costs.")
+        budget = self.budget
+        if budget is None:
+            if self.name == "budget":
+                raise InputError(
+                    "strategy='budget' needs a budget: a number of cells, such as budget=500, or a share of "
+                    "all cells, such as budget=0.005."
+                )
+        elif not _is_number(budget) or not (0 < budget < 1 or (budget >= 1 and budget == int(budget))):
+            raise InputError(
+                f"budget={budget!r} must be a number of cells, or a share of all cells between 0 and 1."
+            )
+
+    def select(self, attributions: Attributions, risk: Risk, best: Ints, options: Options) -> Edits:
+        """Return the edits of the user's table.
+
+        Parameters
+        ----------
+        attributions : Attributions
+            What each player adds to the risk of each row.
+        risk : Risk
+            The consulted model, the table and its groups.
+        best : ndarray of int, shape (rows,)
+            The reference that each row's values come from, -1 where there is none.
+        options : Options
+            How many threads work.
+        """
+        rows, replaced = self.choose(attributions, risk, best, options)
+        own, of_column = risk.setting.own, attributions.switched.of_column
+        cells = own.differ(rows, best[rows]) & replaced[:, of_column]
+        at, column = np.nonzero(cells)
+        row = rows[at]
+        return edits_of_cells(own, own, row, column, best[row], attributions.values[row, of_column[column]])
+
+    def choose(
+        self, attributions: Attributions, risk: Risk, best: Ints, options: Options
+    ) -> tuple[Ints, Bools]:
+        """Return the rows that are edited, and which players of each are replaced."""
+        players, groups = attributions.switched, risk.setting.groups
+        phi = attributions.values
+        may = self.limits.players(risk.setting.own, players)
+        may[players.of_column[[c for c in risk.setting.columns if c < len(players.of_column)]]] = False
+        rows = np.flatnonzero(self.limits.rows(groups) & (best >= 0) & self._worth(attributions, may))
+        cells = self._cells(risk, players.of_column, rows, best[rows], len(players.names))
+        cells[:, ~may] = 0
+        replaced = self._first_choice(attributions, risk, rows, best[rows], cells, options)
+        replaced &= cells > 0
+        kept = replaced.any(axis=1)
+        rows, replaced, cells = rows[kept], replaced[kept], cells[kept]
+        if self.limits.max_row_edits is not None:
+            keep_few(replaced, phi[rows], cells, self.limits.max_row_edits)
+        if self.limits.is_plausible:
+            table = risk.setting.own
+            apart = ~np.isin(table.category_columns, risk.setting.columns)
+            keep_plausible(
+                replaced,
+                phi[rows],
+                rows,
+                best[rows],
+                table.codes[:, apart],
+                players.of_column[table.category_columns[apart]],
+                groups.side,
+            )
+        if self.budget is not None:
+            keep_within(replaced, phi[rows], cells, self.n_cells(risk))
+        if self.guard:
+            before, after = (
+                risk_when_replaced(risk, players, rows, best[rows], who)
+                for who in (np.zeros_like(replaced), replaced)
+            )
+            replaced[after > before + _RISE] = False
+        kept = replaced.any(axis=1)
+        return rows[kept], replaced[kept]
+
+    def n_cells(self, risk: Risk) -> int:
+        """Return the budget in cells."""
+        own = risk.setting.own
+        if self.budget is None:
+            return own.n_rows * len(own.names)
+        return int(self.budget * own.n_rows * len(own.names)) if self.budget < 1 else int(self.budget)
+
+    def _worth(self, attributions: Attributions, may: Bools) -> Bools:
+        """Say which rows can have an edit at all."""
+        with np.errstate(invalid="ignore"):
+            if self.name == "optimal":
+                return np.asarray(attributions.risk > self.cost)
+            least = self._least(attributions) if self.name == "threshold" else np.nextafter(0, 1)
+            return np.asarray(at_least(attributions.values, least, may).any(axis=1))
+
+    def _first_choice(
+        self,
+        attributions: Attributions,
+        risk: Risk,
+        rows: Ints,
+        references: Ints,
+        cells: AnyCodes,
+        options: Options,
+    ) -> Bools:
+        phi = attributions.values[rows]
+        if self.name == "threshold":
+            return at_least(phi, self._least(attributions), np.ones(phi.shape[1], dtype=np.bool_))
+        if self.name == "budget":
+            return np.asarray(phi > 0)
+        most = self.limits.max_row_edits or int(cells.sum(axis=1).max(initial=0))
+        return best_players(
+            risk,
+            attributions.switched,
+            rows,
+            references,
+            np.nan_to_num(phi),
+            cells,
+            self.cost,
+            most,
+            options,
+        )
+
+    def _least(self, attributions: Attributions) -> Floats:
+        """Return the threshold of each player."""
+        players = attributions.switched
+        least = np.full(len(players.names), float(self.threshold))
+        for name, threshold in (self.thresholds or {}).items():
+            check_threshold(threshold)
+            if name in players.names:
+                least[players.names.index(name)] = threshold
+            elif name in players.columns:
+                least[players.of_column[players.columns.index(name)]] = threshold
+            else:
+                raise InputError(
+                    f"thresholds names {name!r}, which is not a column of X, which has "
+                    f"{listing(players.columns)}.{did_you_mean(name, players.columns)}"
+                )
+        return least
+
+    @staticmethod
+    def _cells(risk: Risk, of_column: Ints, rows: Ints, references: Ints, n_players: int) -> AnyCodes:
+        """Return how many cells of each player differ from the reference's."""
+        differ = risk.setting.own.differ(rows, references)
+        if n_players == len(of_column):
+            return differ.astype(np.int16)
+        cells = np.zeros((len(rows), n_players), dtype=np.int16)
+        for column, player in enumerate(of_column):
+            cells[:, player] += differ[:, column]
+        return cells
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
