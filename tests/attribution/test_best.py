@@ -33,7 +33,9 @@ def ask(name, price=0.01, most_cells=3):
     rows, references = np.arange(len(X)), plan.best
     cells = setting.table.differ(rows, references).astype(np.int16)
     cells[:, [SENSITIVE, 2]] = 0
-    replaced = best_players(risk, players, rows, references, phi, cells, price, most_cells, Options())
+    replaced = best_players(
+        risk, players, rows, references, phi, cells, np.full(cells.shape[1], price), most_cells, Options()
+    )
     after = risk_when_replaced(risk, players, rows, references, replaced)
     return replaced, cells, risk.of_rows(rows), after, phi
 

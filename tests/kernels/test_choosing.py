@@ -39,10 +39,11 @@ def test_no_other_choice_is_better(seed, logistic, n_values, price, most_cells):
     rows, references = np.array([0, 1, 2]), np.array([3, 4, 5])
     switched = rng.integers(0, N_CUTS + 1, size=(1, n_values, N_FEATURES)).astype(np.int32)
     contrasts = np.array([[0, k] for k in range(1, n_values)])
+    prices = price * rng.random(3)
     cells = rng.integers(0, 3, size=(3, 3)).astype(np.int16)
     walker = make(trees, ranks, contrasts, PLAYER, SENSITIVE, logistic)
     replaced, risks = np.empty((3, 3), dtype=np.bool_), np.empty((3, 2))
-    choose_players(walker, rows, references, switched, cells, price, most_cells, 3, replaced, risks)
+    choose_players(walker, rows, references, switched, cells, prices, most_cells, 3, replaced, risks)
     for i in range(3):
         x, r = ranks[rows[i]], ranks[references[i]]
         sets = [[p for p in range(3) if bits >> p & 1] for bits in range(8)]
@@ -51,7 +52,7 @@ def test_no_other_choice_is_better(seed, logistic, n_values, price, most_cells):
             for s in sets
             if all(cells[i, p] for p in s) and cells[i, s].sum() <= most_cells
         }
-        total = {s: v + price * cells[i, list(s)].sum() for s, v in risk.items()}
+        total = {s: v + (prices * cells[i])[list(s)].sum() for s, v in risk.items()}
         chosen = tuple(np.flatnonzero(replaced[i]).tolist())
         assert chosen in total
         assert_allclose(risks[i], [risk[()], risk[chosen]], atol=1e-12)
@@ -66,10 +67,12 @@ def test_games_of_too_many_players_are_left_open():
     walker = make(trees, ranks, np.array([[0, 1]]), PLAYER, SENSITIVE, True)
     replaced, risks = np.empty((1, 3), dtype=np.bool_), np.empty((1, 2))
     cells = np.ones((1, 3), dtype=np.int16)
-    choose_players(walker, np.array([0]), np.array([1]), switched, cells, 0.0, 9, 2, replaced, risks)
+    choose_players(walker, np.array([0]), np.array([1]), switched, cells, np.zeros(3), 9, 2, replaced, risks)
     assert np.isnan(risks).all()
     assert not replaced.any()
-    choose_players(walker, np.array([0]), np.array([1]), switched, cells, 9.0, 9, 3, replaced, risks)
+    choose_players(
+        walker, np.array([0]), np.array([1]), switched, cells, np.full(3, 9.0), 9, 3, replaced, risks
+    )
     assert risks[0, 0] > 0
     assert_array_equal(risks[0, 0], risks[0, 1])
     assert not replaced.any()

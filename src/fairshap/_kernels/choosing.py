@@ -17,20 +17,20 @@ def choose_players(
     references: Ints,
     switched: Codes,
     cells: AnyCodes,
-    price: float,
+    prices: Floats,
     most_cells: int,
     most: int,
     replaced: Bools,
     risks: Floats,
 ) -> None:
-    """Write for each pair the players to replace: ``risk + price * cells`` is lowest with them.
+    """Write for each pair the players to replace: the risk plus what their cells cost is lowest with them.
 
     The parameters are those of :func:`~fairshap._kernels.pairs.solve_pairs`, and:
 
     cells : ndarray of int, shape (pairs, players)
         How many cells replacing a player takes; 0 if it may not be replaced.
-    price : float
-        What a cell costs, in units of the risk.
+    prices : ndarray of float, shape (players,)
+        What a cell of each player costs, in units of the risk.
     most_cells : int
         How many cells of a row are replaced at most.
     most : int
@@ -41,7 +41,8 @@ def choose_players(
     """
     n_alternatives = switched.shape[1]
     margins, count = np.empty((n_alternatives, 1 << most)), np.empty(1 << most, dtype=np.int64)
-    outputs, taken = np.empty(n_alternatives), np.empty(most, dtype=np.int64)
+    spent = np.empty(1 << most)
+    outputs, taken, cost = np.empty(n_alternatives), np.empty(most, dtype=np.int64), np.empty(most)
     desk = make_desk(walker, n_alternatives)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
@@ -60,8 +61,9 @@ def choose_players(
                 _add_up(desk.masks[:n], desk.amounts, 1 << q, margins)
                 for s in range(q):
                     taken[s] = cells[i, desk.active[s]]
+                    cost[s] = taken[s] * prices[desk.active[s]]
                 mask, before, after = _best(
-                    walker, margins, constant, taken[:q], price, most_cells, count, outputs
+                    walker, margins, constant, taken[:q], cost, most_cells, count, spent, outputs
                 )
                 risks[i, 0], risks[i, 1] = before, after
                 for s in range(q):
@@ -98,16 +100,17 @@ def _best(
     margins: Floats,
     constant: float,
     cells: Ints,
-    price: float,
+    cost: Floats,
     most_cells: int,
     count: Ints,
+    spent: Floats,
     outputs: Floats,
 ) -> tuple[int, float, float]:
     """Return whom to replace, as bits, and the risk before and after."""
     everyone = (1 << len(cells)) - 1
     before = _risk(walker, margins, constant, everyone, outputs)
     best, best_mask, after = before, 0, before
-    count[0] = 0
+    count[0], spent[0] = 0, 0.0
     for mask in range(1, everyone + 1):
         lowest, s = mask & -mask, 0
         while lowest >> s != 1:
@@ -115,10 +118,11 @@ def _best(
         rest = count[mask ^ lowest]
         # -1: somebody among them may not be replaced.
         count[mask] = -1 if rest < 0 or cells[s] == 0 else rest + cells[s]
-        if count[mask] < 0 or count[mask] > most_cells or price * count[mask] >= best:
+        spent[mask] = spent[mask ^ lowest] + cost[s]
+        if count[mask] < 0 or count[mask] > most_cells or spent[mask] >= best:
             continue
         risk = _risk(walker, margins, constant, everyone ^ mask, outputs)
-        total = risk + price * count[mask]
+        total = risk + spent[mask]
         if total < best or (total == best and count[mask] < count[best_mask]):
             best, best_mask, after = total, mask, risk
     return best_mask, before, after

@@ -27,11 +27,11 @@ def best_players(
     references: Ints,
     phi: Floats,
     cells: AnyCodes,
-    price: float,
+    prices: Floats,
     most_cells: int,
     options: Options,
 ) -> Bools:
-    """Return for each row the players to replace: ``risk + price * cells`` is lowest with them.
+    """Return for each row the players to replace: the risk plus what their cells cost is lowest with them.
 
     A row with more players than can be enumerated gets the best of the choices that take its players in the
     order of their attributions.
@@ -46,8 +46,8 @@ def best_players(
         The attributions.
     cells : ndarray of int, shape (rows, players)
         How many cells replacing a player takes; 0 if it may not be replaced, or has nothing to replace.
-    price : float
-        What a cell costs, in units of the risk.
+    prices : ndarray of float, shape (players,)
+        What a cell of each player costs, in units of the risk.
     most_cells : int
         How many cells of a row are replaced at most.
     options : Options
@@ -59,15 +59,15 @@ def best_players(
     with Progress("Choosing", len(rows), options.verbose) as progress:
         if route == "trees" and native is not None:
             replaced, open_rows = cast("TreeGame", native).choose(
-                cells, price, most_cells, _BY_TREES, progress
+                cells, prices, most_cells, _BY_TREES, progress
             )
         else:
             most = _BY_TREES if "small" in route else _BY_CALLS
             open_rows = game.q > most
-            _choose_by_calls(game, np.flatnonzero(~open_rows), cells, price, most_cells, replaced, progress)
+            _choose_by_calls(game, np.flatnonzero(~open_rows), cells, prices, most_cells, replaced, progress)
         left = np.flatnonzero(open_rows)
         replaced[left] = _first_of_all(
-            risk, players, rows[left], references[left], phi[left], cells[left], price, most_cells
+            risk, players, rows[left], references[left], phi[left], cells[left], prices, most_cells
         )
     return replaced
 
@@ -76,7 +76,7 @@ def _choose_by_calls(
     game: Game,
     pairs: Ints,
     cells: AnyCodes,
-    price: float,
+    prices: Floats,
     most_cells: int,
     replaced: Bools,
     progress: Progress,
@@ -90,7 +90,7 @@ def _choose_by_calls(
             taken = np.take_along_axis(cells[batch], active, axis=1).astype(np.int64)
             count = taken @ out.T
             barred = ((taken == 0) @ out.T) | (count > most_cells)
-            total = np.where(barred, np.inf, values + price * count)
+            total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
             # Of equally good choices the one with the fewest cells.
             is_best = total == total.min(axis=1, keepdims=True)
             best = np.where(is_best, count, np.iinfo(np.int64).max).argmin(axis=1)
@@ -106,7 +106,7 @@ def _first_of_all(
     references: Ints,
     phi: Floats,
     cells: AnyCodes,
-    price: float,
+    prices: Floats,
     most_cells: int,
 ) -> Bools:
     """Return the best of the choices that take the players in the order of their attributions."""
@@ -120,7 +120,7 @@ def _first_of_all(
             fits = (taken[:, k - 1] > 0) & (count + taken[:, k - 1] <= most_cells)
             count += np.where(fits, taken[:, k - 1], 0)
             current[np.flatnonzero(fits), order[fits, k - 1]] = True
-        total = risk_when_replaced(risk, players, rows, references, current) + price * count
+        total = risk_when_replaced(risk, players, rows, references, current) + (current * cells) @ prices
         better = total < best
         best[better], chosen[better] = total[better], current[better]
     return chosen

@@ -190,7 +190,7 @@ class TreeGame:
         return Solved(counts, active[kept], phi[kept], full, empty)
 
     def choose(
-        self, cells: AnyCodes, price: float, most_cells: int, most: int, progress: Progress
+        self, cells: AnyCodes, prices: Floats, most_cells: int, most: int, progress: Progress
     ) -> tuple[Bools, Bools]:
         """Return the players to replace in each pair, and which pairs have too many to tell.
 
@@ -214,7 +214,7 @@ class TreeGame:
                 self.references[part],
                 self._switched(part),
                 cells[part],
-                price,
+                prices,
                 most_cells,
                 int(reached[part].max()),
                 replaced_part,

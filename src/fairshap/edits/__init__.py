@@ -1,6 +1,19 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
 from fairshap.edits._ledger import Edits
+from fairshap.edits._limits import DIRECTIONS, Direction, Limits
 from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
+from fairshap.edits._strategy import STRATEGIES, Strategy, StrategyName
 
-__all__ = ["Edits", "edits_at_least", "edits_of_cells", "select_edits"]
+__all__ = [
+    "DIRECTIONS",
+    "STRATEGIES",
+    "Direction",
+    "Edits",
+    "Limits",
+    "Strategy",
+    "StrategyName",
+    "edits_at_least",
+    "edits_of_cells",
+    "select_edits",
+]

@@ -57,6 +57,20 @@ class Edits:
         rows, columns = len(np.unique(self.row)), len(set(self.column))
         return f"Edits({len(self)} cells in {rows} rows and {columns} columns)"
 
+    @classmethod
+    def together(cls, *ledgers: "Edits") -> "Edits":
+        """Return several ledgers of one table, no two of which edit the same cell, as one."""
+        row = np.concatenate([ledger.row for ledger in ledgers])
+        order = np.argsort(row, kind="stable")
+        lists = {name: [value for ledger in ledgers for value in getattr(ledger, name)] for name in _TYPED}
+        return cls(
+            row=row[order],
+            phi=np.concatenate([ledger.phi for ledger in ledgers])[order],
+            reference=np.concatenate([ledger.reference for ledger in ledgers])[order],
+            library=ledgers[0].library,
+            **{name: [values[k] for k in order] for name, values in lists.items()},
+        )
+
     def frame(self) -> Native:
         """Return one line for each edit: row, index, column, old, new, phi, reference.
 

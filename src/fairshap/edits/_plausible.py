@@ -29,8 +29,9 @@ def keep_plausible(
         How important each is.
     rows, references : ndarray of int, shape (chosen rows,)
         Positions in the table.
-    codes : ndarray of int, shape (rows, categories)
-        The categories of the whole table, those of the sensitive attribute aside.
+    codes : ndarray of int, shape (rows or twice as many, categories)
+        The categories of the whole table, those of the sensitive attribute aside; where the references stand
+        below the rows, of both.
     player : ndarray of int, shape (categories,)
         Whose they are.
     side : ndarray of int, shape (rows,)
@@ -44,7 +45,7 @@ def keep_plausible(
 
     @cache
     def occurring(of_side: int, a: int, b: int) -> Ints:
-        return np.unique(keys(codes[side == of_side], a, b))
+        return np.unique(keys(codes[-len(side) :][side == of_side], a, b))
 
     pending = np.arange(len(rows))
     while len(pending):

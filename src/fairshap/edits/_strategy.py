@@ -40,16 +40,14 @@ class Strategy:
     name : {"threshold", "budget", "optimal"}
         "threshold": every value whose attribution is at least the threshold. "budget": those of the largest
         attributions, as many cells as the budget has. "optimal": in each row the set of values that makes
-        the risk plus the cost of the cells lowest.
+        the risk plus the threshold times the number of edited cells lowest.
     threshold : float
-        For "threshold".
+        What an edit must be worth: the smallest attribution, or what a cell costs; no matter to "budget".
     thresholds : mapping, optional
         Columns, or players, with a threshold of their own.
     budget : int or float, optional
         How many cells are replaced at most: a number, or a share of all cells below 1. The largest
         attributions come first.
-    cost : float
-        For "optimal": what a cell costs, in units of the risk.
     guard : bool
         Whether a row is left as it is if its risk under the consulted model would rise.
     limits : Limits
@@ -60,7 +58,6 @@ class Strategy:
     threshold: float = 0.05
     thresholds: Mapping[Any, float] | None = None
     budget: int | float | None = None
-    cost: float = 0.01
     guard: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -71,8 +68,6 @@ class Strategy:
                 f"{did_you_mean(self.name, STRATEGIES)}"
             )
         check_threshold(self.threshold)
-        if not _is_number(self.cost) or not 0 <= self.cost < np.inf:
-            raise InputError(f"cost={self.cost!r} must be a number from 0 on: what an edited cell costs.")
         budget = self.budget
         if budget is None:
             if self.name == "budget":
@@ -95,16 +90,17 @@ class Strategy:
         risk : Risk
             The consulted model, the table and its groups.
         best : ndarray of int, shape (rows,)
-            The reference that each row's values come from, -1 where there is none.
+            The row of the table that each row's new values come from, -1 where there is none.
         options : Options
             How many threads work.
         """
         rows, replaced = self.choose(attributions, risk, best, options)
-        own, of_column = risk.setting.own, attributions.switched.of_column
-        cells = own.differ(rows, best[rows]) & replaced[:, of_column]
+        own, pool, of_column = risk.setting.own, risk.setting.table, attributions.switched.of_column
+        cells = pool.differ(rows, best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
         row = rows[at]
-        return edits_of_cells(own, own, row, column, best[row], attributions.values[row, of_column[column]])
+        phi = attributions.values[row, of_column[column]]
+        return edits_of_cells(own, pool, row, column, best[row], phi)
 
     def choose(
         self, attributions: Attributions, risk: Risk, best: Ints, options: Options
@@ -124,7 +120,7 @@ class Strategy:
         if self.limits.max_row_edits is not None:
             keep_few(replaced, phi[rows], cells, self.limits.max_row_edits)
         if self.limits.is_plausible:
-            table = risk.setting.own
+            table = risk.setting.table
             apart = ~np.isin(table.category_columns, risk.setting.columns)
             keep_plausible(
                 replaced,
@@ -157,7 +153,7 @@ class Strategy:
         """Say which rows can have an edit at all."""
         with np.errstate(invalid="ignore"):
             if self.name == "optimal":
-                return np.asarray(attributions.risk > self.cost)
+                return np.asarray(attributions.risk > self._least(attributions)[may].min(initial=np.inf))
             least = self._least(attributions) if self.name == "threshold" else np.nextafter(0, 1)
             return np.asarray(at_least(attributions.values, least, may).any(axis=1))
 
@@ -183,7 +179,7 @@ class Strategy:
             references,
             np.nan_to_num(phi),
             cells,
-            self.cost,
+            self._least(attributions),
             most,
             options,
         )
@@ -208,7 +204,7 @@ class Strategy:
     @staticmethod
     def _cells(risk: Risk, of_column: Ints, rows: Ints, references: Ints, n_players: int) -> AnyCodes:
         """Return how many cells of each player differ from the reference's."""
-        differ = risk.setting.own.differ(rows, references)
+        differ = risk.setting.table.differ(rows, references)[:, : len(of_column)]
         if n_players == len(of_column):
             return differ.astype(np.int16)
         cells = np.zeros((len(rows), n_players), dtype=np.int16)

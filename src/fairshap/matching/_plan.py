@@ -118,6 +118,17 @@ class MatchPlan:
         parts = {name: getattr(self, name)[chosen] for name in _KINDS}
         return replace(self, **parts)
 
+    def to_rows_below(self) -> "MatchPlan":
+        """Return the plan of a table that has the rows of this one once more below, as references."""
+        return MatchPlan(
+            2 * self.n_rows,
+            self.row,
+            self.reference + self.n_rows,
+            self.weight,
+            self.distance,
+            self.library,
+        )
+
     def check_fits(self, n_rows: int) -> None:
         """Raise an error unless the plan is one for a table of so many rows."""
         if self.n_rows != n_rows:
