@@ -30,12 +30,13 @@ def match(
     privileged: Privileged = None,
     sensitive_features: Any = None,
     k: int = 1,
+    bins: int | None = None,
     pairing: Pairing = "pooled",
     min_group_size: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> MatchPlan:
-    """Return the nearest rows of the other group with the same label, for every row.
+    """Return the nearest rows of the other group with the same label, or about the same quantity.
 
     The squared distance of two rows is the sum of the squared differences of their numbers plus 2 for
     each category that differs (what it costs in one-hot space) and for each number that one
@@ -47,7 +48,7 @@ def match(
     X : data frame or array
         The table.
     y : array-like
-        The label of each row, two values.
+        The target of each row: labels, or a quantity, which is cut into quantile bins.
     sensitive : column name, or position for an array, or a list of them
         The sensitive attribute, if it is a column of X; several make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
@@ -56,6 +57,9 @@ def match(
         The sensitive attribute, if it is not a column of X.
     k : int, default=1
         How many references a row has, each of weight 1/k. If fewer rows qualify, all of them are.
+    bins : int, optional
+        Into how many quantile bins the target is cut; rows of one bin count as rows of one label. By default
+        only a target whose numbers are not all whole ones is cut: into 10, fewer for less than 200 rows.
     pairing : {"pooled", "each"}, default="pooled"
         With several unprivileged groups: whether a privileged row has the nearest row of any of them as its
         reference, as in the paper, or the nearest of each, with equal weights.
@@ -84,7 +88,7 @@ def match(
     setting = Setting.read(
         X, sensitive, privileged, sensitive_features, is_fitted=False, min_group_size=min_group_size
     )
-    labels = Labels.read(y, setting.table.n_rows)
+    labels = Labels.read(y, setting.table.n_rows, bins=bins)
     return match_rows(setting, labels, n_jobs, k, verbose, pairing)
 
 
@@ -150,7 +154,7 @@ def _strata(groups: Groups, labels: Labels, pairing: Pairing) -> list[tuple[Ints
             np.flatnonzero((group == g) & (labels.codes == label)),
             np.flatnonzero((groups.side == 1) & (labels.codes == label)),
         )
-        for label in (0, 1)
+        for label in range(len(labels.names))
         for g in range(group.max() + 1)
     ]
 
@@ -191,14 +195,13 @@ def _warn_unmatched(setting: Setting, labels: Labels, unmatched: Bools) -> None:
     if groups.n_missing:
         reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
     for side, word in ((0, "unprivileged"), (1, "privileged")):
-        for code, label in enumerate(labels.classes.tolist()):
+        for code, label in enumerate(labels.names):
             alone = int(np.count_nonzero(unmatched & (groups.side == side) & (labels.codes == code)))
             if alone:
-                reasons.append(
-                    f"{alone} {word} rows have the label {label!r}, which the other group never has"
-                )
+                reasons.append(f"{alone} {word} rows have {label}, which the other group never has")
+    hint = " Fewer bins would leave out fewer." if labels.classes is None else ""
     warn(
         f"{int(unmatched.sum())} of {len(unmatched)} rows have no reference and stay as they are: "
-        f"{'; '.join(reasons)}.",
+        f"{'; '.join(reasons)}.{hint}",
         UnmatchedRowsWarning,
     )
