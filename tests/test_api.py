@@ -16,6 +16,7 @@ def test_the_public_names_are_these():
     assert set(fairshap.__all__) == {
         "FairSHAP",
         "FairSHAPClassifier",
+        "FairSHAPRegressor",
         "MatchPlan",
         "match",
         "Attributions",

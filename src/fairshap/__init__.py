@@ -1,4 +1,4 @@
-"""Find and replace the few cells of a training table that make a classifier unfair.
+"""Find and replace the few cells of a training table that make a model unfair.
 
 The flow: table -> groups -> matching -> attribution -> edits -> retrained model. :class:`FairSHAP` strings
 the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
@@ -7,7 +7,7 @@ the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` ar
 from fairshap import datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
-from fairshap.estimators import FairSHAP, FairSHAPClassifier
+from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor
 from fairshap.matching import MatchPlan, match
 from fairshap.models import ColumnEncoder
 
@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__ = [
     "FairSHAP",
     "FairSHAPClassifier",
+    "FairSHAPRegressor",
     "match",
     "MatchPlan",
     "attribute",

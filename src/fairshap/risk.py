@@ -27,7 +27,8 @@ class Risk:
         self.scorer = scorer
         self.setting = setting
         #: How many rows the model is asked about at a time.
-        self.call_rows = max(1, CALL_CELLS // max(len(setting.table.names), scorer.width))
+        width = max(len(setting.table.names), scorer.width, scorer.n_classes)
+        self.call_rows = max(1, CALL_CELLS // width)
 
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""
@@ -41,17 +42,20 @@ class Risk:
         """Return the risk of rows whose column j has the cells of the rows ``sources[j]``.
 
         The largest or the mean ``|f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the
-        ``owners`` is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``.
+        ``owners`` is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``. Of more than two
+        classes, the difference is the total variation: half the sum over the classes.
         """
         groups = self.setting.groups
         mixed = list(sources)
-        scores = np.empty((groups.donors.shape[1], len(owners)))
-        for alternative in range(len(scores)):
+        scores = []
+        for alternative in range(groups.donors.shape[1]):
             for column in self.setting.columns:
                 mixed[column] = groups.donors[owners, alternative]
-            scores[alternative] = self.scorer(self.setting.table.store.mix(mixed))
+            scores.append(self.scorer(self.setting.table.store.mix(mixed)))
         risk = np.zeros(len(owners))
         for a, b in groups.contrasts:
             gap = np.abs(scores[a] - scores[b])
+            if gap.ndim > 1:
+                gap = gap.sum(axis=1) / 2
             risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
         return risk

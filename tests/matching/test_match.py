@@ -14,7 +14,7 @@ SETTING = {"sensitive": "sex", "privileged": "m"}
 
 
 @st.composite
-def tables(draw):
+def tables(draw, labels=2):
     n = draw(st.integers(8, 24))
     seed = draw(st.integers(0, 10_000))
     rng = np.random.default_rng(seed)
@@ -27,7 +27,7 @@ def tables(draw):
         }
     )
     X.loc[:3, "sex"] = ["m", "f", "m", "f"]
-    y = rng.integers(0, 2, n)
+    y = rng.integers(0, labels, n)
     y[:4] = [0, 0, 1, 1]
     return X, y
 
@@ -49,7 +49,7 @@ def by_hand(X, y):
             a, b = X["town"][i], X["town"][j]
             squared += 0.0 if (pd.isna(a) and pd.isna(b)) or a == b else 2.0
             candidates.append((round(squared, 9), j))
-        best.append(min(candidates))
+        best.append(min(candidates, default=None))
     return best
 
 
@@ -65,6 +65,34 @@ def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table)
     assert (y[plan.row] == y[plan.reference]).all()
     assert_array_equal(plan.row, np.arange(len(X)))
     assert_array_equal(plan.weight, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
+@pytest.mark.parametrize("as_text", [False, True], ids=["numbers", "text"])
+@settings(max_examples=25, deadline=None)
+@given(table=tables(labels=5))
+def test_rows_of_any_number_of_labels_are_matched_within_them(table, as_text):
+    X, y = table
+    plan = match(X, [f"label {v}" for v in y] if as_text else y, **SETTING)
+    expected = by_hand(X, y)
+    assert_array_equal(plan.row, [row for row, found in enumerate(expected) if found])
+    assert_allclose(plan.distance**2, [found[0] for found in expected if found], atol=1e-8)
+    assert (y[plan.row] == y[plan.reference]).all()
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
+@settings(max_examples=25, deadline=None)
+@given(table=tables(), bins=st.integers(2, 4))
+def test_rows_of_one_bin_of_a_quantity_are_matched(table, bins):
+    X, _ = table
+    y = np.random.default_rng(len(X)).normal(size=len(X)).round(1)
+    # Without equal numbers a bin is a share of the rows, in their order.
+    y += np.arange(len(X)) / 1000
+    codes = np.argsort(np.argsort(y)) * bins // len(X)
+    plan = match(X, y, bins=bins, **SETTING)
+    expected = by_hand(X, codes)
+    assert_array_equal(plan.row, [row for row, found in enumerate(expected) if found])
+    assert_allclose(plan.distance**2, [found[0] for found in expected if found], atol=1e-8)
 
 
 def test_ties_of_standardised_numbers_go_to_the_lowest_row():
@@ -157,6 +185,13 @@ def test_the_sensitive_column_takes_no_part():
 def test_constant_columns_count_nothing():
     X = pd.DataFrame({"sex": ["m", "f"] * 3, "c": [0.1 + 0.2] * 6, "d": [1, 1, 2, 2, 3, 3]})
     assert_allclose(match(X, [0, 0, 0, 0, 1, 1], **SETTING).distance, 0)
+
+
+def test_bins_that_one_group_never_has_are_named(people):
+    with pytest.warns(
+        UnmatchedRowsWarning, match=r"3 privileged rows have a target of 1\.5 to 1\.7, which.* Fewer bins"
+    ):
+        match(people, [1.5, 2.5, 1.6, 2.6, 1.7, 2.7], **SETTING)
 
 
 def test_rows_without_a_reference_are_counted_with_the_reason():

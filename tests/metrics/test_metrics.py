@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import wasserstein_distance
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from fairshap import metrics
@@ -82,7 +83,11 @@ def test_rows_without_the_attribute_are_left_out(missing):
     ("change", "error", "message"),
     [
         ({"y_pred": [0, 1]}, InputError, "y_true 4, y_pred 2"),
-        ({"y_pred": [0.1, 0.7, 0.3, 0.2]}, TargetError, "Are these probabilities"),
+        (
+            {"y_pred": [0.1, 0.7, 0.3, 0.2]},
+            TargetError,
+            "y_pred holds quantities, such as 0.1.*score_demographic_parity",
+        ),
         ({"sensitive_features": ["m", "f"]}, InputError, "one value for each of 4 rows"),
         ({"sensitive_features": None}, GroupError, "not given"),
         ({"sensitive_features": ["f"] * 4}, GroupError, "'m' does not occur"),
@@ -106,6 +111,46 @@ def test_bad_arguments_are_refused(change, error, message):
         metrics.demographic_parity(
             arguments.pop("y_true"), arguments.pop("y_pred"), privileged="m", **arguments
         )
+
+
+MANY = {"y_true": ["a", "b", "c", "a", "b"], "y_pred": ["a", "c", "c", "b", "b"]}
+FIVE = {"sensitive_features": ["m", "m", "f", "f", "f"], "privileged": "m"}
+
+
+@pytest.mark.parametrize(
+    "gap", [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+)
+@pytest.mark.parametrize("positive", ["a", "b", "c"])
+def test_one_of_many_labels_is_compared_with_the_rest(gap, positive):
+    one_or_not = {name: [int(label == positive) for label in labels] for name, labels in MANY.items()}
+    assert gap(**MANY, positive=positive, **FIVE) == gap(**one_or_not, **FIVE)
+
+
+@pytest.mark.parametrize(
+    "gap", [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+)
+def test_of_many_labels_the_positive_one_must_be_named(gap):
+    with pytest.raises(TargetError, match=r"hold 3 labels, 'a', 'b', 'c'; say which is positive, such as"):
+        gap(**MANY, **FIVE)
+    with pytest.raises(TargetError, match="positive='d' does not occur; the labels are 'a', 'b', 'c'"):
+        gap(**MANY, positive="d", **FIVE)
+
+
+def test_the_table_of_many_labels_has_the_accuracy_of_all_of_them():
+    table = metrics.group_table(**MANY, sensitive_features=FIVE["sensitive_features"], positive="a")
+    assert table.loc["m", "accuracy"] == 0.5
+    assert table.loc["f", "accuracy"] == 2 / 3
+    assert table.loc["f", "base_rate"] == 1 / 3
+    assert metrics.accuracy(**MANY) == 0.6
+
+
+def test_the_gap_of_a_regressor_is_that_of_its_mean_prediction():
+    gap = metrics.score_demographic_parity(None, [10.5, 20.5, 1.0, 2.0, 3.0], **FIVE)
+    assert gap == 13.5
+    with pytest.raises(
+        TargetError, match=r"y_pred holds quantities, such as 10\.5.*score_demographic_parity"
+    ):
+        metrics.accuracy([1, 2, 3], [10.5, 2.5, 3.0])
 
 
 def test_weights_of_nothing_count_nothing():
@@ -220,6 +265,10 @@ def test_the_bound_is_refused_where_it_does_not_hold():
     svm = LinearSVC().fit(X, [0, 1, 0, 1])
     with pytest.warns(MarginWarning), pytest.raises(InputError, match="decision function only"):
         metrics.demographic_parity_bound(svm, X[:2], sensitive=0, privileged=1)
+    with pytest.raises(InputError, match="the model is a regressor"):
+        metrics.demographic_parity_bound(Ridge().fit(X, X[:, 1]), X[:2], sensitive=0, privileged=1)
+    with pytest.raises(InputError, match="for two classes; the model has 3"):
+        metrics.demographic_parity_bound(GaussianNB().fit(X, [0, 1, 2, 1]), X[:2], sensitive=0, privileged=1)
     with pytest.raises(InputError, match=r"y_score has shape \(4, 2\)"):
         metrics.score_demographic_parity(
             None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1

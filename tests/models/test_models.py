@@ -5,13 +5,13 @@ import pytest
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
-from xgboost import XGBClassifier
+from xgboost import XGBClassifier, XGBRegressor
 
 from fairshap import ColumnEncoder
 from fairshap.exceptions import InputError, MarginWarning, ModelError
@@ -44,7 +44,8 @@ def test_a_margin_is_taken_with_a_warning():
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        (np.zeros((2, 3)), r"shape \(2, 3\) for 2 rows; a classifier with two classes returns \(2, 2\)"),
+        (np.zeros((2, 1)), r"shape \(2, 1\) for 2 rows; .* a column for each class, \(2, 2\) for two"),
+        (np.zeros((1, 2, 3)), r"shape \(1, 2, 3\)"),
         (np.zeros(2), r"shape \(2,\)"),
         (np.zeros((3, 2)), r"shape \(3, 2\) for 2 rows"),
         (np.full((2, 2), np.nan), "NaN or infinite values for 2 of 2 rows"),
@@ -67,6 +68,55 @@ def test_margins_of_a_wrong_shape_are_refused():
         scorer = Scorer(Returns(decision_function=np.zeros((2, 3))))
     with pytest.raises(ModelError, match=r"decision_function returned an array of shape \(2, 3\)"):
         scorer(np.zeros((2, 2)))
+
+
+def test_more_than_two_classes_are_taken_with_all_their_probabilities():
+    model = Returns(predict_proba=np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]))
+    assert Scorer(model)(np.zeros((2, 1))).tolist() == [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]
+    model.classes_ = np.array([0, 1])
+    with pytest.raises(ModelError, match=r"returned an array of shape \(2, 3\)"):
+        Scorer(model)(np.zeros((2, 1)))
+
+
+def test_a_regressor_is_asked_for_its_prediction():
+    X = RAW[["age"]]
+    for model in (Ridge(), FrozenEstimator(Ridge().fit(X, Y)), make_pipeline(Ridge()), XGBRegressor()):
+        scorer = Scorer(model.fit(X, Y))
+        assert scorer.is_regressor
+        np.testing.assert_array_equal(scorer(X), model.predict(X))
+
+
+def test_a_regressor_without_tags_is_known_by_its_type():
+    model = Returns(predict=np.array([1.5, 2.5]))
+    model._estimator_type = "regressor"
+    assert Scorer(model)(np.zeros((2, 1))).tolist() == [1.5, 2.5]
+
+
+def test_predictions_that_are_no_one_quantity_are_refused():
+    X = RAW[["age"]]
+    with pytest.raises(ModelError, match=r"Ridge\.predict returned an array of shape \(40, 2\).* one target"):
+        Scorer(Ridge().fit(X, np.column_stack([Y, Y])))(X)
+    assert Scorer(Ridge().fit(X, Y[:, None]))(X).shape == (40,)
+    with pytest.raises(ModelError, match="Ridge is not fitted"):
+        Scorer(Ridge())(X)
+
+
+def test_a_regressor_is_never_given_numbers_for_its_target():
+    y = np.array([3, 1, 7, 5] * 10)
+    model = fit_model(XGBRegressor(n_estimators=3), RAW, y)
+    assert isinstance(model, Pipeline)
+    assert model.predict(RAW).max() > 3
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        fit_model(Ridge(), RAW, np.array(["a", "b"] * 20))
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "c", "d"], [3, 1, 7, 5], [0, 1, 2, 3]])
+def test_an_estimator_that_counts_its_labels_still_predicts_them(labels):
+    y = np.array(labels * 10)
+    model = fit_model(XGBClassifier(n_estimators=30), RAW, y)
+    assert model.classes_.tolist() == sorted(labels)
+    assert (model.predict(RAW) == y).mean() > 0.4
+    assert model.predict_proba(RAW).shape == (40, 4)
 
 
 @pytest.mark.parametrize(

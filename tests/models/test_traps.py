@@ -212,7 +212,7 @@ def test_a_rare_value_that_libraries_read_differently_is_compared(numbers, monke
     assert rank_table(Scorer(model), Table.read(X)).ranks[7].min() == -1
     rank = Ensemble.rank
     monkeypatch.setattr(Ensemble, "rank", lambda *given: rank(*given[:-1], np.nan_to_num(given[-1], nan=1e9)))
-    with pytest.raises(NotNativeError, match="differ from its own"):
+    with pytest.raises(NotNativeError, match="differs from its own"):
         rank_table(Scorer(model), Table.read(X))
 
 

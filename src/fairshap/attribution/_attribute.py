@@ -60,16 +60,18 @@ def attribute(
     r"""Return the Shapley values of every row's discriminative risk against its reference.
 
     The game of a row x with reference r is ``v(S) = DR(x on S, r elsewhere)``, with
-    ``DR(x) = |f(x, A=0) - f(x, A=1)|``; phi_k is player k's Shapley value in it.
+    ``DR(x) = |f(x, A=0) - f(x, A=1)|``; phi_k is player k's Shapley value in it. For a regressor f is the
+    prediction, and so all values are in its units; for more than two classes DR is the total variation, half
+    the sum over the classes.
 
-    The trees of XGBoost, LightGBM and scikit-learn classifiers are walked, and linear classifiers are solved
-    by their weights, as a rule for any number of players, also behind preprocessing that works column by
-    column; any other model is called. ``route`` in the result says which.
+    The trees of XGBoost, LightGBM and scikit-learn models are walked, and linear models are solved by their
+    weights, as a rule for any number of players, also behind preprocessing that works column by column; any
+    other model is called, and so is one of more than two classes. ``route`` in the result says which.
 
     Parameters
     ----------
     model : object
-        A fitted classifier with ``predict_proba`` or ``decision_function``.
+        A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     X : data frame or array
         The rows to explain, as the model takes them.
     R : data frame, array or MatchPlan
@@ -93,8 +95,8 @@ def attribute(
     n_permutations : int, default=128
         How many random orders are drawn at most, each of them walked in both directions.
     threshold : float, optional
-        The threshold that the values will be compared with. A row stops being estimated once each of its
-        values is clear of it by its error.
+        The threshold that the values will be compared with, in units of the model's output. A row stops
+        being estimated once each of its values is clear of it by its error.
     screen : bool, default=False
         Leave out the rows none of whose values can reach the threshold: their values are NaN and their
         status is "skipped". Rows that are estimated are screened by their exact bound. It takes a model
@@ -179,6 +181,8 @@ def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | 
     """Return the same games through the model's own parts, if that can be, and how they are played."""
     if is_small(game):
         return None, "model calls: the table is small"
+    if game.risk.scorer.n_classes > 2:
+        return None, f"model calls: the model has {game.risk.scorer.n_classes} classes"
     from fairshap.attribution._linear import LinearGame, is_linear
     from fairshap.attribution._native import TreeGame
 

@@ -65,8 +65,8 @@ class Rows:
         """Skip the rows whose pairs' bounds stay under the threshold; return the pairs that are left."""
         row, weight = self.plan.row, self.plan.weight
         bound = np.bincount(row, weight * bounds, minlength=len(self.status))
-        # Room for the rounding of bounds and values.
-        skipped = (bound < threshold - 1e-9) & (self.status == "exact")
+        # Room for the rounding of bounds and values, which have a regressor's scale.
+        skipped = (bound < threshold - 1e-9 * max(1.0, threshold)) & (self.status == "exact")
         self.status[skipped] = "skipped"
         pairs = skipped[row]
         np.add.at(self.full, row[pairs], weight[pairs] * full[pairs])

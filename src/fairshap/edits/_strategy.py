@@ -1,7 +1,7 @@
 """Strategies: from attributions to the cells that are replaced."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -141,6 +141,10 @@ class Strategy:
             replaced[after > before + _RISE] = False
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
+
+    def left_after(self, n_edits: int, risk: Risk) -> "Strategy":
+        """Return the strategy with what is left of its budget after some edits."""
+        return self if self.budget is None else replace(self, budget=self.n_cells(risk) - n_edits)
 
     def n_cells(self, risk: Risk) -> int:
         """Return the budget in cells."""

@@ -1,20 +1,27 @@
-"""The parameters that the sampler and the classifier share."""
+"""The parameters that the sampler and the predictors share."""
 
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 
 from fairshap.attribution import Method
-from fairshap.groups import Comparison, Privileged
+from fairshap.groups import Comparison, Labels, Privileged
 from fairshap.matching import Matching, Pairing
-from fairshap.models import check_takes_weights, default_estimator
+from fairshap.models import check_takes_weights, default_estimator, takes_quantities
 from fairshap.table import PlayersLike
+
+# The paper's threshold. A regressor's is this many standard deviations of the target.
+_THRESHOLD = 0.05
 
 
 class Repairer(BaseEstimator):
     """Holds the parameters and knows how to hand weights on."""
+
+    #: Whether the default estimator is a regressor.
+    _is_regression = False
 
     def __init__(
         self,
@@ -22,8 +29,9 @@ class Repairer(BaseEstimator):
         *,
         sensitive: Any = None,
         privileged: Privileged = None,
-        threshold: float = 0.05,
+        threshold: float | None = None,
         positive: Any = None,
+        bins: int | None = None,
         comparison: Comparison = "max",
         matching: Matching = "nearest",
         pairing: Pairing = "pooled",
@@ -42,6 +50,7 @@ class Repairer(BaseEstimator):
         self.privileged = privileged
         self.threshold = threshold
         self.positive = positive
+        self.bins = bins
         self.comparison = comparison
         self.matching = matching
         self.pairing = pairing
@@ -55,14 +64,26 @@ class Repairer(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _estimator(self) -> Any:
-        """Return the estimator to consult: the given one, or the default."""
+    def _estimator(self, is_quantity: bool | None = None) -> Any:
+        """Return the estimator to consult: the given one, or the default for labels or for a quantity."""
         if self.estimator is not None:
             return self.estimator
-        estimator = default_estimator(self.random_state)
+        is_quantity = self._is_regression if is_quantity is None else is_quantity
+        estimator = default_estimator(self.random_state, is_quantity)
         if get_config()["enable_metadata_routing"]:
             estimator.set_fit_request(sample_weight=True)
         return estimator
+
+    def _labels(self, y: Any, n_rows: int) -> Labels:
+        """Return the target: what it is, the estimator says, and if none is given, the target itself."""
+        is_quantity = None if self.estimator is None else takes_quantities(self.estimator)
+        return Labels.read(y, n_rows, self.positive, self.bins, is_quantity)
+
+    def _threshold(self, labels: Labels) -> float:
+        """Return the threshold in units of the model's output."""
+        if self.threshold is not None:
+            return self.threshold
+        return _THRESHOLD if labels.classes is not None else _THRESHOLD * float(np.std(labels.values))
 
     def _fit_params(self, method: str, sample_weight: Any) -> dict[str, Any]:
         """Return what the fit of the inner estimator is to be given."""

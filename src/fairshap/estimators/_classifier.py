@@ -3,19 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairshap._typing import Floats, Native
-from fairshap.estimators._base import Repairer
-from fairshap.estimators._sampler import FairSHAP
-from fairshap.groups import Labels, check_weights
-from fairshap.models import fit_model, is_frozen
-from fairshap.table import open_store
+from fairshap.estimators._retraining import Retrainer
 
 
 def _inner_has(method: str) -> Any:
@@ -29,7 +22,7 @@ def _inner_has(method: str) -> Any:
     return check
 
 
-class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
+class FairSHAPClassifier(ClassifierMixin, Retrainer):
     """A classifier that is trained on the table that :class:`FairSHAP` repaired.
 
     Nothing is changed when predicting. If the sensitive attribute is given beside the table
@@ -46,11 +39,13 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         that occurs, and ``privileged`` is a tuple.
     privileged : value, list of values, pandas.Interval or function
         Which values are privileged.
-    threshold : float, default=0.05
-        The smallest attribution that leads to an edit.
+    threshold : float, default=None
+        The smallest attribution that leads to an edit, a change of probability; None is 0.05.
     positive : label, default=None
-        Which of the two labels is the positive one; by default the larger. Risk, and so every
-        edit, is the same for either; it is kept for what is measured and reported afterwards.
+        Which of the labels is the positive one; by default the larger of two. Risk, and so every
+        edit, is the same for any; it is kept for what is measured and reported afterwards.
+    bins : int, default=None
+        For labels that are numbers: match rows of one of so many quantile bins instead of one label.
     comparison : {"max", "mean", "random"}, default="max"
         What the risk is where there are more than two groups; see
         :func:`fairshap.metrics.discriminative_risk`.
@@ -90,8 +85,8 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         The fitted sampler, with the ledger, the attributions, the matches and the consulted model.
     estimator_ : classifier
         The retrained classifier, which predicts.
-    classes_ : ndarray, shape (2,)
-        The two labels.
+    classes_ : ndarray, shape (classes,)
+        The labels.
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of str
@@ -100,6 +95,7 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     See Also
     --------
     FairSHAP : The repair alone.
+    FairSHAPRegressor : The same for a quantity.
 
     Examples
     --------
@@ -110,47 +106,9 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
     (400,)
     """
 
-    def fit(
-        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> "FairSHAPClassifier":
-        """Consult, repair and retrain.
-
-        Parameters
-        ----------
-        X : data frame or array
-            The training table; categories need no encoding.
-        y : array-like
-            The label of each row, two values.
-        sensitive_features : array-like, optional
-            The sensitive attribute, if it is not a column of X.
-        sample_weight : array-like, optional
-            Weights for both fits.
-        """
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True)
-        repair = FairSHAP(**self.get_params(deep=False))
-        X_fair, y = repair.fit_resample(
-            X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
-        )
-        n_rows = repair.matches_.n_rows
-        labels = Labels.read(y, n_rows, self.positive)
-        sample_weight = check_weights(sample_weight, n_rows)
-        estimator = self._estimator()
-        if is_frozen(estimator):
-            estimator = estimator.estimator
-        self.estimator_ = fit_model(estimator, X_fair, labels.values, self._fit_params("fit", sample_weight))
-        self.repair_ = repair
-        self.classes_ = labels.classes
-        return self
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(self._checked(X)))
-
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the two labels for each row."""
+        """Return the probabilities of the labels for each row."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(self._checked(X)))
 
@@ -159,27 +117,3 @@ class FairSHAPClassifier(MetaEstimatorMixin, ClassifierMixin, Repairer):
         """Return the margin of each row."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(self._checked(X)))
-
-    def _checked(self, X: Native) -> Native:
-        """Return the rows to predict, which must have the columns that were fitted on."""
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata this estimator takes and what it hands on to its classifier."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._estimator(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = get_tags(self._estimator()).input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags

@@ -22,21 +22,26 @@ from fairshap.table import Players, open_store
 
 
 class FairSHAP(SamplerMixin, Repairer):
-    """Replace the few cells that make a classifier treat otherwise equal people differently.
+    """Replace the few cells that make a model treat otherwise equal people differently.
 
-    A classifier is fitted on the table and consulted once. Every row is matched with its nearest row
+    A model is fitted on the table and consulted once. Every row is matched with its nearest row
     of the other group that has the same label. The Shapley values of the row's discriminative
     risk ``|f(x, A=0) - f(x, A=1)|`` against that reference say which of its values carry the
     risk; those of at least ``threshold`` are replaced by the reference's. Both groups are treated alike.
+
+    f is the probability of a class; with more than two classes, the difference is half the sum of the
+    differences of their probabilities. For a quantity f is the prediction of a regressor, and rows of one
+    quantile bin of the target count as rows of one label.
 
     It is a sampler in the sense of imbalanced-learn: in an ``imblearn.pipeline.Pipeline`` it edits the
     rows that are fitted on, and never those that are predicted.
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        The classifier to consult; None is scikit-learn's ``HistGradientBoostingClassifier``. One
-        that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`. Wrap a
+    estimator : classifier or regressor, default=None
+        The model to consult; None is scikit-learn's ``HistGradientBoostingClassifier``, or
+        ``HistGradientBoostingRegressor`` for a target whose numbers are not all whole ones, or with ``bins``.
+        One that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`. Wrap a
         fitted model in ``sklearn.frozen.FrozenEstimator`` to consult it as it is.
     sensitive : column name, or position for an array, or a list of them
         The sensitive attribute, if it is a column of the table; several make a group of each combination
@@ -46,11 +51,16 @@ class FairSHAP(SamplerMixin, Repairer):
         value is then compared with the median of the other side. The function is given a numpy array
         (float64, or datetime64 for dates; for categories the distinct ones, as objects) and returns as many
         booleans.
-    threshold : float, default=0.05
-        The smallest attribution that leads to an edit.
+    threshold : float, default=None
+        The smallest attribution that leads to an edit, in units of the model's output: a change of
+        probability, or for a regressor of its prediction. None is 0.05, as in the paper, and for a
+        regressor 0.05 standard deviations of the target.
     positive : label, default=None
-        Which of the two labels is the positive one; by default the larger. Risk, and so every
-        edit, is the same for either; it is kept for what is measured and reported afterwards.
+        Which of the labels is the positive one; by default the larger of two. Risk, and so every
+        edit, is the same for any; it is kept for what is measured and reported afterwards.
+    bins : int, default=None
+        Into how many quantile bins the target is cut, rows of one bin counting as rows of one label. None
+        is 10 for a regressor, fewer for less than 200 rows; labels are cut only if it is given.
     comparison : {"max", "mean", "random"}, default="max"
         What the risk is where there are more than two groups; see
         :func:`fairshap.metrics.discriminative_risk`.
@@ -87,8 +97,10 @@ class FairSHAP(SamplerMixin, Repairer):
 
     Attributes
     ----------
-    model_ : classifier
-        The fitted classifier that was consulted.
+    model_ : classifier or regressor
+        The fitted model that was consulted.
+    threshold_ : float
+        The threshold, in units of the model's output.
     matches_ : MatchPlan
         The reference of each row.
     attributions_ : Attributions
@@ -96,7 +108,7 @@ class FairSHAP(SamplerMixin, Repairer):
     edits_ : Edits
         The ledger: every edit, with why.
     positive_ : label
-        The positive label.
+        The positive label; None for a quantity, and for more than two labels of which none was named.
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of str
@@ -104,7 +116,7 @@ class FairSHAP(SamplerMixin, Repairer):
 
     See Also
     --------
-    FairSHAPClassifier : Consult, repair and retrain in one estimator.
+    FairSHAPClassifier, FairSHAPRegressor : Consult, repair and retrain in one estimator.
 
     Examples
     --------
@@ -131,12 +143,12 @@ class FairSHAP(SamplerMixin, Repairer):
         X : data frame or array
             The training table; categories need no encoding.
         y : array-like
-            The label of each row, two values.
+            The target of each row: two labels or more, or a quantity.
         sensitive_features : array-like, optional
             The sensitive attribute, if it is not a column of X. The consulted model sees it as a last
             column; the table that comes back has the columns it came with.
         sample_weight : array-like, optional
-            Weights for the fit of the consulted classifier.
+            Weights for the fit of the consulted model.
 
         Returns
         -------
@@ -145,17 +157,8 @@ class FairSHAP(SamplerMixin, Repairer):
         y : array-like
             A copy of the target, which is not edited.
         """
-        check_threshold(self.threshold)
-        options = Options(
-            self.method,
-            self.max_exact,
-            self.n_permutations,
-            self.threshold,
-            self.screen,
-            self.random_state,
-            self.n_jobs,
-            self.verbose,
-        )
+        if self.threshold is not None:
+            check_threshold(self.threshold)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         is_fitted = is_frozen(self._estimator())
@@ -169,12 +172,23 @@ class FairSHAP(SamplerMixin, Repairer):
             min_group_size=self.min_group_size,
             random_state=self.random_state,
         )
-        labels = Labels.read(y, setting.table.n_rows, self.positive)
+        labels = self._labels(y, setting.table.n_rows)
+        self.threshold_ = self._threshold(labels)
+        options = Options(
+            self.method,
+            self.max_exact,
+            self.n_permutations,
+            self.threshold_,
+            self.screen,
+            self.random_state,
+            self.n_jobs,
+            self.verbose,
+        )
         check_order(X, y, "y")
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
         players = Players.read(setting.own, self.players)
         self.model_ = self._consult(setting, labels, sample_weight)
-        self.positive_ = labels.classes[labels.positive]
+        self.positive_ = labels.positive_value
         scorer = Scorer(self.model_)
         self.matches_ = match_rows(
             setting,
@@ -193,7 +207,7 @@ class FairSHAP(SamplerMixin, Repairer):
             options=options,
         )
         self.edits_ = edits_at_least(
-            self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold
+            self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold_
         )
         if not len(self.edits_):
             self._say_why_nothing(setting)
@@ -204,7 +218,7 @@ class FairSHAP(SamplerMixin, Repairer):
         return self.fit_resample(X, y, **params)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata this estimator takes and what it hands on to its classifier."""
+        """Return which metadata this estimator takes and what it hands on to its estimator."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
@@ -216,7 +230,7 @@ class FairSHAP(SamplerMixin, Repairer):
 
     def _consult(self, setting: Setting, labels: Labels, sample_weight: Any) -> Any:
         """Return the model to consult: fitted on the table, or the fitted one that was given."""
-        estimator = self._estimator()
+        estimator = self._estimator(is_quantity=labels.classes is None)
         if not is_frozen(estimator):
             fit_params = self._fit_params("fit_resample", sample_weight)
             return fit_model(estimator, setting.table.native, labels.values, fit_params)
@@ -246,7 +260,7 @@ class FairSHAP(SamplerMixin, Repairer):
             )
         else:
             reason = (
-                f"no attribution reaches threshold={self.threshold}; the largest is "
+                f"no attribution reaches threshold={self.threshold_:.6g}; the largest is "
                 f"{np.nanmax(phi):.3g}, and the mean risk is {np.nanmean(risk):.3g}."
             )
         warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)

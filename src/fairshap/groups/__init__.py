@@ -1,7 +1,7 @@
 """Groups: the sensitive attribute and the label split the rows into strata."""
 
 from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
-from fairshap.groups._labels import Labels, read_target
+from fairshap.groups._labels import Labels, is_continuous, read_target
 from fairshap.groups._sensitive import Setting, check_order
 from fairshap.groups._twins import Twins
 from fairshap.groups._values import read_attribute
@@ -17,6 +17,7 @@ __all__ = [
     "Twins",
     "check_order",
     "check_weights",
+    "is_continuous",
     "read_attribute",
     "read_target",
 ]

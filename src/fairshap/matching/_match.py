@@ -32,19 +32,20 @@ def match(
     privileged: Privileged = None,
     sensitive_features: Any = None,
     matching: Matching = "nearest",
+    bins: int | None = None,
     pairing: Pairing = "pooled",
     min_group_size: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> MatchPlan:
-    """Return similar rows of the other group with the same label, for every row.
+    """Return similar rows of the other group with the same label, or about the same quantity.
 
     Parameters
     ----------
     X : data frame or array
         The table.
     y : array-like
-        The label of each row, two values.
+        The target of each row: labels, or a quantity, which is cut into quantile bins.
     sensitive : column name, or position for an array, or a list of them
         The sensitive attribute, if it is a column of X; several make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
@@ -55,6 +56,9 @@ def match(
         How rows are matched: "nearest" for the nearest row, a matcher such as
         ``fairshap.matching.Nearest(k=5)``, or any object whose
         ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
+    bins : int, optional
+        Into how many quantile bins the target is cut; rows of one bin count as rows of one label. By default
+        only a target whose numbers are not all whole ones is cut: into 10, fewer for less than 200 rows.
     pairing : {"pooled", "each"}, default="pooled"
         With several unprivileged groups: whether a privileged row has the nearest row of any of them as its
         reference, as in the paper, or the nearest of each, with equal weights.
@@ -83,7 +87,7 @@ def match(
     setting = Setting.read(
         X, sensitive, privileged, sensitive_features, is_fitted=False, min_group_size=min_group_size
     )
-    labels = Labels.read(y, setting.table.n_rows)
+    labels = Labels.read(y, setting.table.n_rows, bins=bins)
     return match_rows(setting, labels, matching, pairing, n_jobs=n_jobs, verbose=verbose)
 
 
@@ -196,17 +200,16 @@ def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: l
     if groups.n_missing:
         reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
     for side, word in ((0, "unprivileged"), (1, "privileged")):
-        for code, label in enumerate(labels.classes.tolist()):
+        for code, label in enumerate(labels.names):
             same = labels.codes == code
             if (same & (groups.side == 1 - side)).any():
                 continue
             alone = int(np.count_nonzero(same & (groups.side == side)))
             if alone:
-                reasons.append(
-                    f"{alone} {word} rows have the label {label!r}, which the other group never has"
-                )
+                reasons.append(f"{alone} {word} rows have {label}, which the other group never has")
+    hint = " Fewer bins would leave out fewer." if reasons and labels.classes is None else ""
     warn(
         f"{len(plan.unmatched)} of {plan.n_rows} rows have no reference and stay as they are: "
-        f"{'; '.join([*reasons, *others])}.",
+        f"{'; '.join([*reasons, *others])}.{hint}",
         UnmatchedRowsWarning,
     )

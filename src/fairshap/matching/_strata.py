@@ -26,6 +26,6 @@ def strata_of(groups: Groups, labels: Labels, *, each: bool) -> list[Stratum]:
             np.flatnonzero((group == g) & (labels.codes == label)),
             np.flatnonzero((groups.side == 1) & (labels.codes == label)),
         )
-        for label in (0, 1)
+        for label in range(len(labels.names))
         for g in range(group.max() + 1)
     ]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats
 from fairshap.exceptions import GroupError, InputError, TargetError
-from fairshap.groups import Groups, Privileged, check_weights, read_attribute, read_target
+from fairshap.groups import Groups, Privileged, check_weights, is_continuous, read_attribute, read_target
 from fairshap.table import Table, read_column
 
 # The two values of these targets need no word on which is positive.
@@ -28,8 +28,7 @@ def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
     0.75
     """
-    true, predicted = _labels(y_true), _labels(y_pred)
-    _check_alike(y_true=true, y_pred=predicted)
+    true, predicted = _both_labels(y_true, y_pred)
     return _mean(true == predicted, _weights(sample_weight, len(true)))
 
 
@@ -58,7 +57,8 @@ def demographic_parity(
     privileged : value, list of values, pandas.Interval or function
         Which of its values are privileged.
     positive : label, optional
-        The positive label; by default the larger of the two.
+        The positive label; by default the larger of two. More than two labels need it: it is then compared
+        with all others as one.
     sample_weight : array-like, optional
         Weights of the rows.
     between : {"pooled", "max", "mean"}, default="pooled"
@@ -140,7 +140,7 @@ def score_demographic_parity(
     """Return the gap in the mean score: demographic parity without a cut-off.
 
     ``|E[f | privileged] - E[f | others]|``. The parameters are those of :func:`demographic_parity`, with
-    scores, such as probabilities, in the place of predicted labels.
+    scores, such as probabilities or the predictions of a regressor, in the place of predicted labels.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def group_table(
     sensitive_features : array-like
         The sensitive attribute of each row; a missing one is a line of its own.
     y_score : array-like, optional
-        Scores such as probabilities, for one more column, ``mean_score``.
+        Scores such as probabilities or a regressor's predictions, for one more column, ``mean_score``.
     positive : label, optional
-        The positive label; by default the larger of the two.
+        The positive label; by default the larger of two. More than two labels need it.
 
     Returns
     -------
@@ -191,6 +191,7 @@ def group_table(
     cells, values, _ = read_attribute(table, range(len(table.names)), most_numbers=len(true))
     values = [*values, None]
     scores = None if y_score is None else _scores(y_score, len(true))
+    right = np.equal(*_both_labels(y_true, y_pred))
     lines = {}
     for code in sorted(np.unique(cells).tolist(), key=lambda code: -np.sum(cells == code)):
         rows = cells == code
@@ -202,7 +203,7 @@ def group_table(
             "true_positive_rate": _rate(p[t]),
             "false_positive_rate": _rate(p[~t]),
             "precision": _rate(t[p]),
-            "accuracy": _rate(t == p),
+            "accuracy": _rate(right[rows]),
         }
         if scores is not None:
             line["mean_score"] = float(scores[rows].mean())
@@ -258,15 +259,14 @@ def _gap(
 
 def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
     """Return which rows truly are, and which are predicted to be, positive."""
-    true, predicted = _labels(y_true), _labels(y_pred)
-    _check_alike(y_true=true, y_pred=predicted)
+    true, predicted = _both_labels(y_true, y_pred)
     known = set(true.tolist()) | set(predicted.tolist())
-    if len(known) > 2:
-        raise TargetError(
-            f"y_true and y_pred hold {len(known)} labels, {listing(sorted(known, key=str))}; give two. "
-            "(Are these probabilities? Give predicted labels.)"
-        )
     if positive is None:
+        if len(known) > 2:
+            raise TargetError(
+                f"y_true and y_pred hold {len(known)} labels, {listing(sorted(known, key=str))}; say which "
+                f"is positive, such as positive={max(known)!r}, and it is compared with all others as one."
+            )
         for pair in _KNOWN_POSITIVE:
             if known <= pair:
                 positive = 1
@@ -277,7 +277,7 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
                     f"only the label {listing(known)} occurs; say which label is positive, positive=..."
                 )
             positive = max(known)
-    elif positive not in known and (len(known) == 2 or did_you_mean(positive, list(known))):
+    elif positive not in known and (len(known) >= 2 or did_you_mean(positive, list(known))):
         # One label alone may be the negative one, unless it looks like the positive one misspelt.
         raise TargetError(
             f"positive={positive!r} does not occur; the labels are {listing(sorted(known, key=str))}."
@@ -296,8 +296,19 @@ def _scores(y_score: Any, n_rows: int | None) -> Floats:
     return scores
 
 
-def _labels(y: Any) -> NDArray[Any]:
-    return read_target(y, len(y))
+def _both_labels(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the true and the predicted labels, which are of one kind and no quantities."""
+    labels = {"y_true": read_target(y_true, len(y_true)), "y_pred": read_target(y_pred, len(y_pred))}
+    _check_alike(**labels)
+    for name, values in labels.items():
+        if is_continuous(np.unique(values)):
+            raise TargetError(
+                f"{name} holds quantities, such as {values[0]:.6g}, where labels are needed. If they are "
+                "probabilities, give predicted labels. For a regressor, score_demographic_parity is the gap "
+                "in the mean prediction, discriminative_risk what the attribute alone changes, and "
+                "sklearn.metrics has the errors."
+            )
+    return labels["y_true"], labels["y_pred"]
 
 
 def _check_alike(**arrays: NDArray[Any]) -> None:

@@ -54,13 +54,15 @@ def discriminative_risk(
 ) -> float | Floats:
     """Return how much the model's output changes when nothing but the sensitive attribute does (DR).
 
-    ``|f(x, A=0) - f(x, A=1)|`` for each row. With more than two values ``comparison`` says which differences
-    count; for a quantity such as age, the row's own value is compared with the median of the other side.
+    ``|f(x, A=0) - f(x, A=1)|`` for each row, f being the probability of a class or the prediction of a
+    regressor. For more than two classes it is the total variation: half the sum, over the classes, of such
+    differences. With more than two values of the attribute ``comparison`` says which differences count; for a
+    quantity such as age, the row's own value is compared with the median of the other side.
 
     Parameters
     ----------
     model : object
-        A fitted classifier with ``predict_proba`` or ``decision_function``.
+        A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     X : data frame or array
         The rows, as the model takes them.
     sensitive : column name, or position for an array, or a list of them
@@ -151,9 +153,9 @@ def demographic_parity_bound(
     """Return the paper's bound on score-based demographic parity, and what it is made of.
 
     ``|E[f(x, 0) | D0] - E[f(x, 1) | D1]| <= min(DR(D0), DR(D1)) + TV(D0, D1)`` for two values of the
-    attribute and a model with probabilities. It holds exactly for the rows at hand, whose frequencies the
-    plug-in total variation compares. But where few rows are equal, that total variation is near 1: on the
-    paper's tables it is 0.7 to 1, and the bound says little or, when ``is_vacuous``, nothing.
+    attribute and a classifier with probabilities of two classes. It holds exactly for the rows at hand, whose
+    frequencies the plug-in total variation compares. But where few rows are equal, that total variation is
+    near 1: on the paper's tables it is 0.7 to 1, and the bound says little or, when ``is_vacuous``, nothing.
 
     The parameters are those of :func:`discriminative_risk`.
 
@@ -170,7 +172,10 @@ def demographic_parity_bound(
     setting = Setting.read(X, sensitive, privileged, sensitive_features)
     scorer = Scorer(model)
     if not scorer.has_probabilities:
-        raise InputError("the bound is for probabilities; the model has a decision function only.")
+        what = "is a regressor" if scorer.is_regressor else "has a decision function only"
+        raise InputError(f"the bound is for probabilities; the model {what}.")
+    if scorer.n_classes > 2:
+        raise InputError(f"the bound is for two classes; the model has {scorer.n_classes}.")
     if len(setting.groups.contrasts) > 1 or setting.groups.by_row:
         raise InputError(f"the bound is for two values of the attribute; {setting.groups.name!r} has more.")
     side, table = setting.groups.side, setting.table

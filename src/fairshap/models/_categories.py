@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.models._errors import NotNativeError
@@ -30,7 +30,7 @@ def numberings(model: Any, X: Native) -> dict[int, Numbering]:
     Columns that it takes as they are have no entry.
     """
     library = type(model).__module__.partition(".")[0]
-    if isinstance(model, HistGradientBoostingClassifier):
+    if isinstance(model, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
         return _of_hist_gradient_boosting(model)
     if isinstance(X, np.ndarray):
         return {}

@@ -86,7 +86,7 @@ class Ensemble:
         return len(self.trees.table) // max(n_tables, 1)
 
     def predict(self, ranks: Codes) -> Floats:
-        """Return the probability of the second class for each row."""
+        """Return the probability of the second class, or the prediction, for each row."""
         descent = make_descent(self.trees, np.zeros(len(self.features), dtype=np.bool_))
         output = self.base + self.scale * leaf_sums(descent, self.trees.value, ranks)
         return 1.0 / (1.0 + np.exp(-output)) if self.is_logistic else output

@@ -9,24 +9,26 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from fairshap._typing import Native
 from fairshap.exceptions import ModelError
 from fairshap.models._encoding import ColumnEncoder
+from fairshap.models._kinds import takes_quantities
 from fairshap.models._relabelling import Relabelled
 from fairshap.table import Table
 
-# Libraries whose classifiers split on the categories of a frame, as does scikit-learn's histogram
+# Libraries whose models split on the categories of a frame, as does scikit-learn's histogram
 # gradient boosting, which says so in a parameter.
 _NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
 
 
-def default_estimator(random_state: Any = None) -> Any:
-    """Return the estimator that is used when none is given."""
-    return HistGradientBoostingClassifier(random_state=random_state)
+def default_estimator(random_state: Any = None, is_quantity: bool = False) -> Any:
+    """Return the estimator that is used when none is given: a classifier, or for a quantity a regressor."""
+    kind = HistGradientBoostingRegressor if is_quantity else HistGradientBoostingClassifier
+    return kind(random_state=random_state)
 
 
 def is_frozen(estimator: Any) -> bool:
@@ -38,8 +40,8 @@ def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, 
     """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
 
     The raw table is tried first: an estimator that takes categories, or a pipeline that encodes for
-    itself, is taken as it is. One that refuses is fitted as ``Pipeline(encode, model)``, and one that
-    refuses the labels is fitted on 0 and 1 and still predicts the labels. If nothing helps, the
+    itself, is taken as it is. One that refuses is fitted as ``Pipeline(encode, model)``, and a classifier
+    that refuses the labels is fitted on their numbers and still predicts the labels. If nothing helps, the
     estimator's own error is raised.
     """
     refusals: list[Exception] = []
@@ -72,7 +74,10 @@ def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     if not _is_all_numbers(table):
         fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
     yield from fresh
-    if set(np.unique(y).tolist()) != {0, 1}:
+    if takes_quantities(estimator):
+        return
+    classes = np.unique(y)
+    if set(classes.tolist()) != set(range(len(classes))):
         yield from (Relabelled(candidate) for candidate in fresh)
 
 

@@ -14,7 +14,7 @@ _LESS_OR_EQUAL, _CATEGORY_NODE = 3, 2
 
 
 def from_lightgbm(model: Any) -> Ensemble:
-    """Return the trees of a fitted ``LGBMClassifier``."""
+    """Return the trees of a fitted ``LGBMClassifier`` or ``LGBMRegressor``."""
     # Here, because no other library's models need it.
     import treelite
 
@@ -28,13 +28,15 @@ def from_lightgbm(model: Any) -> Ensemble:
     imported = treelite.frontend.from_lightgbm(booster)
     header = imported.get_header_accessor()
     n_outputs, output = int(header.get_field("num_class")[0]), header.get_field("postprocessor")
-    if n_outputs != 1 or output != "sigmoid":
+    if n_outputs != 1 or output not in ("sigmoid", "identity"):
         raise NotNativeError(f"its output ({n_outputs} of kind {output}) is not read")
     trees = [imported.get_tree_accessor(k) for k in range(int(header.get_field("num_tree")[0]))]
-    alpha = float(header.get_field("sigmoid_alpha")[0])
+    is_logistic = output == "sigmoid"
+    alpha = float(header.get_field("sigmoid_alpha")[0]) if is_logistic else 1.0
     share = 1.0 / len(trees) if header.get_field("average_tree_output")[0] else 1.0
     base = float(header.get_field("base_scores")[0])
-    return assemble(_nodes(trees), np.float64, base=alpha * base, scale=alpha * share)
+    scale = alpha * share
+    return assemble(_nodes(trees), np.float64, base=alpha * base, scale=scale, is_logistic=is_logistic)
 
 
 def _nodes(trees: list[Any]) -> Nodes:

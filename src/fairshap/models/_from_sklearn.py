@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.models._ensemble import Ensemble, Nodes, assemble, join_trees, no_categories
@@ -14,26 +15,29 @@ from fairshap.models._errors import NotNativeError
 
 def from_decision_tree(model: Any) -> Ensemble:
     """Return a single tree as an ensemble of one."""
-    return _from_classifiers([model])
+    return _from_trees([model])
 
 
 def from_forest(model: Any) -> Ensemble:
-    """Return a forest, whose output is the mean of its trees' probabilities."""
-    return _from_classifiers(model.estimators_)
+    """Return a forest, whose output is the mean of its trees' probabilities or predictions."""
+    return _from_trees(model.estimators_)
 
 
-def _from_classifiers(models: Sequence[Any]) -> Ensemble:
+def _from_trees(models: Sequence[Any]) -> Ensemble:
     trees = [model.tree_ for model in models]
-    if trees[0].n_outputs != 1 or trees[0].n_classes[0] != 2:
-        raise NotNativeError("its trees have not two classes")
-    shares = np.concatenate([tree.value[:, 0, :] for tree in trees])
-    nodes = _nodes(trees, shares[:, 1] / shares.sum(axis=1))
-    return assemble(nodes, np.float32, scale=1.0 / len(trees), is_logistic=False)
+    if trees[0].n_outputs != 1:
+        raise NotNativeError("its trees have several outputs")
+    value = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    if is_classifier(models[0]):
+        if trees[0].n_classes[0] != 2:
+            raise NotNativeError("its trees have not two classes")
+        value = value[:, 1:] / value.sum(axis=1, keepdims=True)
+    return assemble(_nodes(trees, value[:, 0]), np.float32, scale=1.0 / len(trees), is_logistic=False)
 
 
 def from_gradient_boosting(model: Any) -> Ensemble:
-    """Return the trees of a ``GradientBoostingClassifier`` that starts from a constant."""
-    if len(model.classes_) != 2:
+    """Return the trees of scikit-learn's gradient boosting that starts from a constant."""
+    if model.estimators_.shape[1] != 1:
         raise NotNativeError("it has not two classes")
     trees = [stage.tree_ for stage in model.estimators_[:, 0]]
     if isinstance(model.init_, str):
@@ -41,12 +45,15 @@ def from_gradient_boosting(model: Any) -> Ensemble:
     elif isinstance(model.init_, DummyClassifier) and model.init_.strategy == "prior":
         share = model.init_.class_prior_[1]
         base = float(np.log(share / (1 - share)))
+    elif isinstance(model.init_, DummyRegressor):
+        base = float(model.init_.constant_[0, 0])
     else:
         raise NotNativeError(f"it starts from the predictions of {type(model.init_).__name__}")
     # The exponential loss has half the log odds for its margin.
     factor = 2.0 if model.loss == "exponential" else 1.0
     nodes = _nodes(trees, np.concatenate([tree.value[:, 0, 0] for tree in trees]))
-    return assemble(nodes, np.float32, base=base, scale=factor * model.learning_rate)
+    scale = factor * model.learning_rate
+    return assemble(nodes, np.float32, base=base, scale=scale, is_logistic=is_classifier(model))
 
 
 def _nodes(trees: Sequence[Any], value: Floats) -> Nodes:
@@ -66,12 +73,15 @@ def _nodes(trees: Sequence[Any], value: Floats) -> Nodes:
 
 
 def from_hist_gradient_boosting(model: Any) -> Ensemble:
-    """Return the trees of a ``HistGradientBoostingClassifier``.
+    """Return the trees of scikit-learn's histogram gradient boosting.
 
     Categories come as the codes that :func:`~fairshap.models._categories.category_lists` gives them.
     """
     if model.n_trees_per_iteration_ != 1:
         raise NotNativeError("it has not two classes")
+    is_logistic = is_classifier(model)
+    if not is_logistic and type(model._loss.link).__name__ != "IdentityLink":
+        raise NotNativeError(f"its output, of loss {model.loss!r}, is not the sum of its trees")
     predictors = [stage[0] for stage in model._predictors]
     counts = [len(predictor.nodes) for predictor in predictors]
     nodes = np.concatenate([predictor.nodes for predictor in predictors])
@@ -94,7 +104,8 @@ def from_hist_gradient_boosting(model: Any) -> Ensemble:
         category,
         goes_left,
     )
-    return assemble(read, np.float64, base=float(model._baseline_prediction[0, 0]))
+    base = float(model._baseline_prediction[0, 0])
+    return assemble(read, np.float64, base=base, is_logistic=is_logistic)
 
 
 def _bitsets(predictors: Sequence[Any], nodes: NDArray[Any], counts: Sequence[int]) -> tuple[Ints, Bools]:

@@ -14,14 +14,23 @@ from fairshap.models._ubjson import read_ubjson
 _UNREAD = frozenset({b"base_weights", b"loss_changes", b"parents", b"split_type", b"sum_hessian"})
 # Objectives whose output is the logistic function of the margin.
 _LOGISTIC = ("binary:logistic", "reg:logistic")
+# Objectives whose output is the margin itself.
+_IDENTITY = (
+    "reg:absoluteerror",
+    "reg:linear",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+    "reg:squarederror",
+    "reg:squaredlogerror",
+)
 
 
 def from_xgboost(model: Any) -> Ensemble:
-    """Return the trees of a fitted ``XGBClassifier`` or ``XGBRFClassifier``."""
+    """Return the trees of a fitted ``XGBClassifier``, ``XGBRegressor`` or one of their forests."""
     booster = model.get_booster()
     learner = read_ubjson(bytes(booster.save_raw("ubj")), _UNREAD)["learner"]
     objective = learner["objective"]["name"]
-    if objective not in _LOGISTIC:
+    if objective not in _LOGISTIC + _IDENTITY:
         raise NotNativeError(f"the output of its objective, {objective}, is not read")
     boosted = learner["gradient_booster"]
     kind = boosted["name"]
@@ -37,11 +46,13 @@ def from_xgboost(model: Any) -> Ensemble:
     base = np.array(learner["learner_model_param"]["base_score"].strip("[]").split(","), dtype=np.float64)
     if len(base) != 1 or any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         raise NotNativeError("it has several outputs")
+    is_logistic = objective in _LOGISTIC
     return assemble(
         _nodes(trees, weights[: len(trees)]),
         np.float32,
         strict=True,
-        base=float(np.log(base[0] / (1 - base[0]))),
+        base=float(np.log(base[0] / (1 - base[0])) if is_logistic else base[0]),
+        is_logistic=is_logistic,
         missing=float(model.missing),
     )
 

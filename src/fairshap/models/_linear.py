@@ -14,7 +14,8 @@ from fairshap.models._probing import find_owners, make_encoder, one_by_one
 from fairshap.models._scorer import Scorer
 from fairshap.table import Table
 
-# The most that the sums may differ from the model's own output, and how many rows are compared.
+# The most that the sums may differ from the model's own output, in the scorer's units, and how many rows
+# are compared.
 _TOLERANCE, _N_CHECKED = 1e-6, 1000
 # The encoded cells held at a time: 8 Mi numbers are 64 MiB.
 _CELLS = 1 << 23
@@ -82,7 +83,7 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     ------
     NotNativeError
         If the model is not linear, if its preprocessing mixes columns, or if the sums give an output that
-        differs from the model's by more than 1e-6.
+        differs from the model's by more than 1e-6 of its unit.
     """
     rows = np.unique(np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64))
     chosen = table.store.mix([rows] * len(table.names))
@@ -97,9 +98,9 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     margins = terms.sum(axis=2) + read.constants[:, None]
     outputs = _logistic(margins) if read.is_logistic else margins
     expected = scorer(table.store.mix(sources))
-    gap = float((np.abs(outputs.mean(axis=0) - expected) / np.maximum(1.0, np.abs(expected))).max())
-    if not gap <= _TOLERANCE:
-        raise NotNativeError(f"its weights give an output that differs from its own by {gap:.2g}")
+    gap = np.abs(outputs.mean(axis=0) - expected)
+    if not (gap <= _TOLERANCE * scorer.unit(expected)).all():
+        raise NotNativeError(f"its weights give an output that differs from its own by {gap.max():.2g}")
     return read
 
 
@@ -122,7 +123,7 @@ def _has_weights(head: Any) -> bool:
 
 
 def _heads(scorer: Scorer) -> list[tuple[Callable[[Native], Floats], Any, Callable[[Native], Floats]]]:
-    """Return for each component what encodes rows, the linear classifier, and what gives its output."""
+    """Return for each component what encodes rows, the linear model, and what gives its output."""
     outer, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
         return [(make_encoder(_Steps(outer), model), model, scorer)]

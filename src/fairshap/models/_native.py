@@ -20,7 +20,7 @@ from fairshap.models._scorer import Scorer
 from fairshap.models._trees import import_trees
 from fairshap.table import Table
 
-# The most that the walker may differ from the model's own probabilities.
+# The most that the walker may differ from the model's own output, in the scorer's units.
 _TOLERANCE = 1e-6
 # How many rows and mixed rows are compared, beside those with special values.
 _N_CHECKED, _N_MIXED = 1000, 64
@@ -56,7 +56,7 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     ------
     NotNativeError
         If the model is no tree ensemble, if its preprocessing mixes columns, or if the walker's
-        probabilities differ from the model's by more than 1e-6.
+        output differs from the model's by more than 1e-6 of its unit.
     """
     transformer, model = split(scorer.model)
     ensemble = import_trees(model)
@@ -76,7 +76,7 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
 
 
 def split(model: Any) -> tuple[Any, Any]:
-    """Return the steps before the classifier, None if there are none, and the classifier."""
+    """Return the steps before the estimator, None if there are none, and the estimator itself."""
     while isinstance(model, (FrozenEstimator, Relabelled)):
         model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
     if not isinstance(model, Pipeline):
@@ -147,14 +147,17 @@ def check_sources(table: Table, columns: Ints, mixes: tuple[Ints, Ints, Bools]) 
 def _check(
     scorer: Scorer, table: Table, ranked: RankedTable, mixes: tuple[Ints, Ints, Bools], name: str
 ) -> None:
-    """Raise an error unless rows, and mixes of rows, have the model's own probabilities."""
+    """Raise an error unless rows, and mixes of rows, have the model's own output."""
     sources = check_sources(table, np.unique(ranked.column[ranked.column >= 0]), mixes)
     ranks = np.empty((len(sources[0]), len(ranked.column)), dtype=np.int32)
     for feature, column in enumerate(ranked.column):
         ranks[:, feature] = ranked.ranks[sources[max(int(column), 0)], feature]
-    gap = float(np.abs(ranked.ensemble.predict(ranks) - scorer(table.store.mix(sources))).max())
-    if not gap <= _TOLERANCE:
-        raise NotNativeError(f"the trees of {name} give probabilities that differ from its own by {gap:.2g}")
+    expected = scorer(table.store.mix(sources))
+    gap = np.abs(ranked.ensemble.predict(ranks) - expected)
+    if not (gap <= _TOLERANCE * scorer.unit(expected)).all():
+        raise NotNativeError(
+            f"the trees of {name} give an output that differs from its own by {gap.max():.2g}"
+        )
 
 
 def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:

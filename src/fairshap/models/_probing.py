@@ -26,9 +26,9 @@ def probe(
     Parameters
     ----------
     transformer : transformer
-        The steps before the classifier.
-    model, ensemble : classifier, Ensemble
-        The classifier itself, and its trees.
+        The steps before the model.
+    model, ensemble : estimator, Ensemble
+        The model itself, and its trees.
     table : Table
         The rows.
     mixes : tuple of ndarray
@@ -74,7 +74,7 @@ def make_encoder(transformer: Any, model: Any) -> Callable[[Native], Floats]:
             encoded = transformer.transform(rows)
             numbers = _numbers(encoded)
         except Exception as error:
-            # It may make words of words, for a classifier that takes them: then that is called.
+            # It may make words of words, for a model that takes them: then that is called.
             raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
         known = numberings(model, numbers)
         if known:

@@ -1,4 +1,4 @@
-"""Classifiers that know no labels but 0 and 1."""
+"""Classifiers that know no labels but 0, 1 and so on."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _inner_has(method: str) -> Any:
 
 
 class Relabelled(ClassifierMixin, BaseEstimator):
-    """A classifier fitted on the labels' numbers, 0 and 1, that predicts the labels themselves.
+    """A classifier fitted on the labels' numbers, from 0 on, that predicts the labels themselves.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Relabelled(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
-        """Fit the classifier on 0 for the first label and 1 for the second."""
+        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
         return self
@@ -45,7 +45,7 @@ class Relabelled(ClassifierMixin, BaseEstimator):
 
     @_inner_has("predict_proba")
     def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the two labels for each row."""
+        """Return the probabilities of the labels for each row."""
         return np.asarray(self.inner_.predict_proba(X))
 
     @_inner_has("decision_function")

@@ -1,15 +1,19 @@
-"""A fitted classifier as an ensemble of trees."""
+"""A fitted model as an ensemble of trees."""
 
 from collections.abc import Callable
 from typing import Any
 
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fairshap.models._ensemble import Ensemble
 from fairshap.models._errors import NotNativeError
@@ -26,15 +30,20 @@ _LIBRARIES: dict[str, Callable[[Any], Ensemble]] = {"xgboost": from_xgboost, "li
 
 _SKLEARN: dict[type, Callable[[Any], Ensemble]] = {
     DecisionTreeClassifier: from_decision_tree,
+    DecisionTreeRegressor: from_decision_tree,
     ExtraTreesClassifier: from_forest,
+    ExtraTreesRegressor: from_forest,
     GradientBoostingClassifier: from_gradient_boosting,
+    GradientBoostingRegressor: from_gradient_boosting,
     HistGradientBoostingClassifier: from_hist_gradient_boosting,
+    HistGradientBoostingRegressor: from_hist_gradient_boosting,
     RandomForestClassifier: from_forest,
+    RandomForestRegressor: from_forest,
 }
 
 
 def import_trees(model: Any) -> Ensemble:
-    """Return the ensemble of a fitted classifier.
+    """Return the ensemble of a fitted classifier or regressor.
 
     Raises
     ------

@@ -9,11 +9,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from fairshap import datasets
 from fairshap.attribution import Options, risk_when_replaced
 from fairshap.edits import Limits, Strategy, edits_at_least
-from fairshap.estimators._consultation import Consultation
 from fairshap.exceptions import ColumnError, InputError
 from fairshap.groups import Labels, Setting
 from fairshap.matching import match_rows
 from fairshap.models import fit_model
+from fairshap.repair import Consultation
 from fairshap.table import Players
 
 DATA = datasets.load("german")
