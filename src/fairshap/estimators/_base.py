@@ -1,17 +1,25 @@
 """The parameters that the sampler and the predictors share."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 
+from fairshap._messages import did_you_mean, listing
 from fairshap.attribution import Method
+from fairshap.edits import STRATEGIES, Direction, Limits, Strategy
+from fairshap.exceptions import InputError
 from fairshap.groups import Comparison, Labels, Privileged
 from fairshap.matching import Matching, Pairing
 from fairshap.models import check_takes_weights, default_estimator, takes_quantities
+from fairshap.repair import Augment, Recipe
 from fairshap.table import PlayersLike
+
+#: How the cells to replace are chosen.
+RepairStrategy: TypeAlias = Literal["threshold", "budget", "optimal", "iterative"]
 
 # The paper's threshold. A regressor's is this many standard deviations of the target.
 _THRESHOLD = 0.05
@@ -30,6 +38,17 @@ class Repairer(BaseEstimator):
         sensitive: Any = None,
         privileged: Privileged = None,
         threshold: float | None = None,
+        strategy: RepairStrategy = "threshold",
+        budget: int | float | None = None,
+        max_rounds: int = 5,
+        augment: Augment | Literal["auto"] = "auto",
+        guard: bool = False,
+        frozen: Sequence[Any] | None = None,
+        editable: Sequence[Any] | None = None,
+        column_thresholds: Mapping[Any, float] | None = None,
+        max_row_edits: int | None = None,
+        direction: Direction = "both",
+        plausible: bool = False,
         positive: Any = None,
         bins: int | None = None,
         comparison: Comparison = "max",
@@ -49,6 +68,17 @@ class Repairer(BaseEstimator):
         self.sensitive = sensitive
         self.privileged = privileged
         self.threshold = threshold
+        self.strategy = strategy
+        self.budget = budget
+        self.max_rounds = max_rounds
+        self.augment = augment
+        self.guard = guard
+        self.frozen = frozen
+        self.editable = editable
+        self.column_thresholds = column_thresholds
+        self.max_row_edits = max_row_edits
+        self.direction = direction
+        self.plausible = plausible
         self.positive = positive
         self.bins = bins
         self.comparison = comparison
@@ -84,6 +114,25 @@ class Repairer(BaseEstimator):
         if self.threshold is not None:
             return self.threshold
         return _THRESHOLD if labels.classes is not None else _THRESHOLD * float(np.std(labels.values))
+
+    def _recipe(self, threshold: float, augment: Augment) -> Recipe:
+        """Return how the table is to be repaired."""
+        limits = Limits(self.frozen, self.editable, self.max_row_edits, self.direction, self.plausible)
+        known = (*STRATEGIES, "iterative")
+        if self.strategy not in known:
+            raise InputError(
+                f"strategy={self.strategy!r} is not known; the strategies are {listing(known)}."
+                f"{did_you_mean(self.strategy, known)}"
+            )
+        strategy = Strategy(
+            "threshold" if self.strategy == "iterative" else self.strategy,
+            threshold,
+            self.column_thresholds,
+            self.budget,
+            self.guard,
+            limits,
+        )
+        return Recipe(strategy, self.max_rounds if self.strategy == "iterative" else 1, augment)
 
     def _fit_params(self, method: str, sample_weight: Any) -> dict[str, Any]:
         """Return what the fit of the inner estimator is to be given."""

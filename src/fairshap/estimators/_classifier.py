@@ -41,6 +41,15 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
         Which values are privileged.
     threshold : float, default=None
         The smallest attribution that leads to an edit, a change of probability; None is 0.05.
+    strategy, budget, max_rounds, guard, column_thresholds
+        Which cells are replaced; see :class:`FairSHAP`.
+    frozen, editable, max_row_edits, direction, plausible
+        What may be edited; see :class:`FairSHAP`.
+    augment : {"auto", None, "edited", "all"}, default="auto"
+        Which rows get counterfactual twins, whose weights are passed on to the fit. "auto" is "edited" where
+        the attribute is a column of the table and the estimator takes weights, otherwise None: once edits
+        have taken away what stood for the attribute, a model turns to the attribute itself, and twins
+        leave it no use for it.
     positive : label, default=None
         Which of the labels is the positive one; by default the larger of two. Risk, and so every
         edit, is the same for any; it is kept for what is measured and reported afterwards.

@@ -22,12 +22,18 @@ class FairSHAPRegressor(RegressorMixin, Retrainer):
     threshold : float, default=None
         The smallest attribution that leads to an edit, in units of the prediction. None is 0.05 standard
         deviations of the target.
+    strategy, budget, max_rounds, guard, column_thresholds
+        Which cells are replaced; see :class:`FairSHAP`.
+    frozen, editable, max_row_edits, direction, plausible
+        What may be edited; see :class:`FairSHAP`.
+    augment : {"auto", None, "edited", "all"}, default="auto"
+        Which rows get counterfactual twins; see :class:`FairSHAPClassifier`.
     positive : None
         A quantity has no positive label; anything but None is an error.
     bins : int, default=None
         Into how many quantile bins the target is cut, rows of one bin counting as rows of one label. None
         is 10, fewer for less than 200 rows.
-    comparison, pairing, min_group_size, players, method, max_exact, n_permutations, screen
+    comparison, matching, pairing, min_group_size, players, method, max_exact, n_permutations, screen
         How the repair is done; see :class:`FairSHAP`.
     random_state, n_jobs, verbose
         As in :class:`FairSHAP`.

@@ -13,8 +13,7 @@ from fairshap._typing import Native
 from fairshap.estimators._base import Repairer
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.exceptions import ModelError
-from fairshap.groups import check_weights
-from fairshap.models import fit_model, is_frozen, takes_quantities
+from fairshap.models import fit_model, is_frozen, takes_quantities, takes_weights
 from fairshap.table import open_store
 
 
@@ -40,16 +39,17 @@ class Retrainer(MetaEstimatorMixin, Repairer):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         # The estimator says whether y is labels or a quantity; the default is no exception here.
-        repair = FairSHAP(**{**self.get_params(deep=False), "estimator": estimator})
+        params = {name: getattr(self, name) for name in FairSHAP().get_params(deep=False)}
+        params |= {"estimator": estimator, "augment": self._augment(estimator, sensitive_features)}
+        repair = FairSHAP(**params)
         X_fair, y = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        n_rows = repair.matches_.n_rows
-        labels = repair._labels(y, n_rows)
-        sample_weight = check_weights(sample_weight, n_rows)
+        labels = repair._labels(y, open_store(X_fair).n_rows)
         if is_frozen(estimator):
             estimator = estimator.estimator
-        self.estimator_ = fit_model(estimator, X_fair, labels.values, self._fit_params("fit", sample_weight))
+        fit_params = self._fit_params("fit", repair.sample_weight_)
+        self.estimator_ = fit_model(estimator, X_fair, labels.values, fit_params)
         self.repair_ = repair
         if labels.classes is not None:
             self.classes_ = labels.classes
@@ -59,6 +59,13 @@ class Retrainer(MetaEstimatorMixin, Repairer):
         """Return the predicted label or quantity of each row."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict(self._checked(X)))
+
+    def _augment(self, estimator: Any, sensitive_features: Any) -> Any:
+        """Return which rows get twins: by default those that are edited, where twins can be of use."""
+        if self.augment != "auto":
+            return self.augment
+        # A model that never sees the attribute cannot tell a twin from its row.
+        return "edited" if sensitive_features is None and takes_weights(estimator) else None
 
     def _check_kind(self, estimator: Any) -> None:
         """Raise an error if a classifier stands where a regressor belongs, or the other way round."""

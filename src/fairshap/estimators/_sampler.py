@@ -1,6 +1,5 @@
 """FairSHAP as a sampler: a table in, the repaired table out."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,13 @@ from sklearn.utils.validation import validate_data
 
 from fairshap._messages import warn
 from fairshap._typing import Native
-from fairshap.attribution import Options, attribute_pairs, check_threshold
-from fairshap.edits import edits_at_least
+from fairshap.attribution import Options, check_threshold
 from fairshap.estimators._base import Repairer
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
-from fairshap.models import Scorer, fit_model, is_frozen
-from fairshap.risk import Risk
+from fairshap.models import fit_model, is_frozen
+from fairshap.repair import Consultation
 from fairshap.table import Players, open_store
 
 
@@ -55,6 +53,37 @@ class FairSHAP(SamplerMixin, Repairer):
         The smallest attribution that leads to an edit, in units of the model's output: a change of
         probability, or for a regressor of its prediction. None is 0.05, as in the paper, and for a
         regressor 0.05 standard deviations of the target.
+    strategy : {"threshold", "budget", "optimal", "iterative"}, default="threshold"
+        Which cells are replaced. "threshold": every value whose attribution is at least the threshold, as in
+        the paper. "budget": those of the largest attributions, as many as ``budget`` says. "optimal": in
+        each row the set of values that makes its risk plus the threshold times the number of edited cells
+        lowest; at the same threshold that is fewer edits and less risk. "iterative": by the threshold, then
+        again with a model that is trained on the edited table, against the same references, until the mean
+        risk stops falling.
+    budget : int or float, default=None
+        How many cells are replaced at most, the largest attributions first: a number, or a share of all cells
+        below 1.
+    max_rounds : int, default=5
+        How many rounds "iterative" has at most.
+    augment : {"auto", None, "edited", "all"}, default="auto"
+        Counterfactual twins: the edited rows, or all rows, also stand in the table with their sensitive value
+        switched, after the rows themselves; for several values there is a twin for each. A row and its
+        twins share its weight (``sample_weight_``), so that whoever trains on the table must pass the
+        weights on; a pipeline does not, and then a row with a twin counts twice. "auto" is None here: the
+        table keeps its rows.
+    guard : bool, default=False
+        Leave a row as it is if its risk under the consulted model would rise.
+    frozen, editable : list of columns, default=None
+        Columns that are never edited, or the only ones that are.
+    column_thresholds : mapping, default=None
+        Columns with a threshold of their own.
+    max_row_edits : int, default=None
+        How many cells of a row are edited at most.
+    direction : {"both", "unprivileged", "privileged"}, default="both"
+        The rows of which groups are edited.
+    plausible : bool, default=False
+        Edit a category only if, with each of the row's other categories, it occurs in some row of the other
+        group.
     positive : label, default=None
         Which of the labels is the positive one; by default the larger of two. Risk, and so every
         edit, is the same for any; it is kept for what is measured and reported afterwards.
@@ -107,6 +136,12 @@ class FairSHAP(SamplerMixin, Repairer):
         What each player adds to the risk of each row.
     edits_ : Edits
         The ledger: every edit, with why.
+    rounds_ : tuple
+        For each round the number of edits so far and the mean risk that it started from.
+    twin_of_ : ndarray of int, shape (twins,)
+        The row that each twin is of; the twins come after the rows.
+    sample_weight_ : ndarray of float, or None
+        What the rows and twins weigh; None without twins and without weights.
     positive_ : label
         The positive label; None for a quantity, and for more than two labels of which none was named.
     n_features_in_ : int
@@ -153,9 +188,10 @@ class FairSHAP(SamplerMixin, Repairer):
         Returns
         -------
         X_fair : data frame or array
-            A copy of X with the edits made: same type, rows, order, index, columns and dtypes.
+            A copy of X with the edits made: same type, rows, order, index, columns and dtypes. With
+            ``augment`` the twins come after the rows.
         y : array-like
-            A copy of the target, which is not edited.
+            A copy of the target, which is not edited; with those of the twins.
         """
         if self.threshold is not None:
             check_threshold(self.threshold)
@@ -187,9 +223,10 @@ class FairSHAP(SamplerMixin, Repairer):
         check_order(X, y, "y")
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
         players = Players.read(setting.own, self.players)
+        augment = None if self.augment == "auto" else self.augment
+        recipe = self._recipe(self.threshold_, augment)
         self.model_ = self._consult(setting, labels, sample_weight)
         self.positive_ = labels.positive_value
-        scorer = Scorer(self.model_)
         self.matches_ = match_rows(
             setting,
             labels,
@@ -199,19 +236,14 @@ class FairSHAP(SamplerMixin, Repairer):
             verbose=self.verbose,
             random_state=self.random_state,
         )
-        self.attributions_ = attribute_pairs(
-            Risk(scorer, setting),
-            self.matches_,
-            players=players,
-            n_rows=setting.table.n_rows,
-            options=options,
-        )
-        self.edits_ = edits_at_least(
-            self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold_
-        )
-        if not len(self.edits_):
+        asked = Consultation.hold(self.model_, setting, self.matches_, players, options)
+        self.attributions_ = asked.attributions
+        repaired = recipe.follow(asked, X, y, self._refit, sample_weight)
+        self.edits_, self.rounds_ = repaired.edits, repaired.rounds
+        self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
+        if not len(self.edits_) and self.augment != "all":
             self._say_why_nothing(setting)
-        return self.edits_.apply(X), copy.copy(y)
+        return repaired.X, repaired.y
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
@@ -242,6 +274,14 @@ class FairSHAP(SamplerMixin, Repairer):
                 "that was fitted with it, or give an unfitted estimator."
             )
         return estimator
+
+    def _refit(self, X: Native, y: Any, sample_weight: Any) -> Any:
+        """Return the estimator fitted on a table that is being repaired."""
+        labels = self._labels(y, open_store(X).n_rows)
+        estimator = self._estimator(is_quantity=labels.classes is None)
+        if is_frozen(estimator):
+            estimator = estimator.estimator
+        return fit_model(estimator, X, labels.values, self._fit_params("fit_resample", sample_weight))
 
     def _say_why_nothing(self, setting: Setting) -> None:
         phi, risk = self.attributions_.values, self.attributions_.risk

@@ -6,7 +6,13 @@ numba, which a small table never waits for.
 
 from fairshap.models._encoding import ColumnEncoder
 from fairshap.models._errors import NotNativeError
-from fairshap.models._fitting import check_takes_weights, default_estimator, fit_model, is_frozen
+from fairshap.models._fitting import (
+    check_takes_weights,
+    default_estimator,
+    fit_model,
+    is_frozen,
+    takes_weights,
+)
 from fairshap.models._kinds import takes_quantities
 from fairshap.models._scorer import Scorer
 
@@ -19,4 +25,5 @@ __all__ = [
     "fit_model",
     "is_frozen",
     "takes_quantities",
+    "takes_weights",
 ]

@@ -133,13 +133,24 @@ def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     return {f"{name}__{key}": value for key, value in params.items()}
 
 
+def takes_weights(estimator: Any) -> bool:
+    """Say whether an estimator takes ``sample_weight``."""
+    parameters = signature(_last(estimator).fit).parameters
+    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    return "sample_weight" in parameters or takes_any
+
+
 def check_takes_weights(estimator: Any) -> None:
     """Raise an error if the estimator cannot take ``sample_weight``."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    parameters = signature(last.fit).parameters
-    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    if "sample_weight" not in parameters and not takes_any:
+    if not takes_weights(estimator):
         raise ModelError(
-            f"sample_weight is given, but {type(last).__name__}.fit does not take it. "
-            "Leave the weights out, or use an estimator that takes them."
+            f"sample_weight is given, or made by augment, but {type(_last(estimator)).__name__}.fit does not "
+            "take it. Leave the weights and twins out, or use an estimator that takes weights."
         )
+
+
+def _last(estimator: Any) -> Any:
+    """Return the estimator at the end of a pipeline, or the frozen one."""
+    if is_frozen(estimator):
+        estimator = estimator.estimator
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator

@@ -1,0 +1,164 @@
+"""Recipes through the estimators: strategies, rounds and twins end to end."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
+from fairshap.exceptions import InputError, ModelError
+from fairshap.models import fit_model
+from tests.conftest import to_library, to_pandas
+
+DATA = datasets.load("german")
+X, Y = DATA.X, DATA.y
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+
+
+def repair(X=X, y=Y, **params):
+    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, **params)
+    return fs, *fs.fit_resample(X, y)
+
+
+def test_the_default_is_the_papers_threshold():
+    fs, X_fair, _ = repair()
+    assert len(X_fair) == len(X)
+    assert (fs.edits_.phi >= 0.05).all()
+    assert fs.sample_weight_ is None
+    assert len(fs.twin_of_) == 0
+    assert len(fs.rounds_) == 1
+
+
+def test_twins_of_the_edited_rows_follow_the_rows():
+    fs, X_fair, y = repair(augment="edited")
+    edited = np.unique(fs.edits_.row)
+    assert_array_equal(fs.twin_of_, edited)
+    assert len(X_fair) == len(y) == len(fs.sample_weight_) == len(X) + len(edited)
+    twins, rows = X_fair.iloc[len(X) :], X_fair.iloc[edited]
+    assert (twins[DATA.sensitive].to_numpy() != rows[DATA.sensitive].to_numpy()).all()
+    rest = [c for c in X.columns if c != DATA.sensitive]
+    pd.testing.assert_frame_equal(twins[rest].reset_index(drop=True), rows[rest].reset_index(drop=True))
+    assert_array_equal(y[len(X) :], Y.to_numpy()[edited])
+    assert_allclose(fs.sample_weight_[edited], 0.5)
+    assert_allclose(fs.sample_weight_.sum(), len(X))
+
+
+def test_twins_of_all_rows_leave_the_attribute_without_use():
+    _, X_fair, _ = repair(augment="all")
+    model = LogisticRegression(max_iter=5000)
+    retrained = FairSHAPClassifier(model, **WHO, augment="all").fit(X, Y)
+    before = FairSHAPClassifier(model, **WHO, augment=None).fit(X, Y)
+    risks = [metrics.discriminative_risk(m, X, **WHO) for m in (before, retrained)]
+    assert risks[1] < 1e-3 < risks[0]
+    assert len(X_fair) == 2 * len(X)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_twins_keep_the_type_of_the_table(library):
+    given = to_library(X, library)
+    fs, X_fair, _ = repair(X=given, augment="edited")
+    assert type(X_fair) is type(given)
+    sexes = to_pandas(X_fair)[DATA.sensitive].astype(str).to_numpy()
+    assert len(fs.twin_of_) > 0
+    assert (sexes[len(X) :] != sexes[fs.twin_of_]).all()
+
+
+def test_weights_of_the_user_are_shared_by_twins():
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, augment="all")
+    fs.fit_resample(X, Y, sample_weight=weight)
+    assert_allclose(fs.sample_weight_, np.concatenate([weight / 2, weight / 2]))
+
+
+def test_rounds_lower_the_risk_and_never_edit_a_cell_twice():
+    fs, X_fair, _ = repair(strategy="iterative", max_rounds=3)
+    once, X_once, _ = repair()
+    risks = [r.mean_risk for r in fs.rounds_]
+    assert len(risks) > 1
+    assert risks == sorted(risks, reverse=True)
+    assert len(fs.edits_) > len(once.edits_)
+    cells = list(zip(fs.edits_.row, fs.edits_.column, strict=True))
+    assert len(set(cells)) == len(cells)
+    pd.testing.assert_frame_equal(fs.edits_.apply(X), X_fair)
+    models = [fit_model(HistGradientBoostingClassifier(random_state=0), T, Y, {}) for T in (X_once, X_fair)]
+    risks = [metrics.discriminative_risk(model, X, **WHO) for model in models]
+    assert risks[1] < risks[0]
+
+
+def test_rounds_share_one_budget():
+    fs, _, _ = repair(strategy="iterative", budget=380)
+    assert len(fs.edits_) <= 380
+
+
+def test_one_round_is_the_threshold():
+    _, X_fair, _ = repair(strategy="iterative", max_rounds=1)
+    pd.testing.assert_frame_equal(X_fair, repair()[1])
+
+
+def test_limits_hold_end_to_end():
+    fs, _, _ = repair(frozen=["age"], max_row_edits=1, direction="unprivileged", guard=True)
+    assert "age" not in fs.edits_.column
+    assert np.bincount(fs.edits_.row).max() == 1
+    assert set(X[DATA.sensitive].iloc[fs.edits_.row]) == {"female"}
+
+
+def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
+    model = HistGradientBoostingClassifier(random_state=0)
+    clf = FairSHAPClassifier(model, **WHO).fit(X, Y)
+    fs, X_fair, y = repair(augment="edited")
+    by_hand = fit_model(model, X_fair, y, {"sample_weight": fs.sample_weight_})
+    assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))
+
+
+def test_without_weights_or_with_the_attribute_beside_there_are_no_twins_by_default():
+    clf = FairSHAPClassifier(KNeighborsClassifier(), **WHO).fit(X, Y)
+    assert len(clf.repair_.twin_of_) == 0
+    with pytest.raises(ModelError, match=r"KNeighborsClassifier\.fit does not take it"):
+        FairSHAPClassifier(KNeighborsClassifier(), **WHO, augment="edited").fit(X, Y)
+    rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
+    clf = FairSHAPClassifier(privileged="male").fit(rest, Y, sensitive_features=beside)
+    assert len(clf.repair_.twin_of_) == 0
+    with pytest.raises(InputError, match="augment"):
+        FairSHAP(privileged="male", augment="all").fit(rest, Y, sensitive_features=beside)
+
+
+def test_a_frozen_model_is_consulted_and_its_clone_trained_in_later_rounds():
+    frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, Y, {}))
+    fs = FairSHAP(frozen, **WHO, strategy="iterative", max_rounds=2).fit(X, Y)
+    assert len(fs.edits_) == len(repair(strategy="iterative", max_rounds=2)[0].edits_)
+
+
+def test_rounds_work_with_the_attribute_beside_the_table():
+    rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
+    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), privileged="male", strategy="iterative")
+    X_fair, _ = fs.fit_resample(rest, Y, sensitive_features=beside)
+    assert list(X_fair.columns) == list(rest.columns)
+    assert len(fs.rounds_) > 1
+
+
+def test_a_regressor_can_have_all_of_it():
+    table, amount = X.drop(columns="credit_amount"), X["credit_amount"].astype(float)
+    reg = FairSHAPRegressor(**WHO, strategy="optimal", frozen=["age"], random_state=0).fit(table, amount)
+    assert "age" not in reg.repair_.edits_.column
+    assert len(reg.repair_.twin_of_) == len(np.unique(reg.repair_.edits_.row))
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"strategy": "best"}, "'threshold', 'budget', 'optimal', 'iterative'"),
+        ({"strategy": "iterativ"}, "Did you mean 'iterative'"),
+        ({"augment": "edit"}, "Did you mean 'edited'"),
+        ({"augment": True}, "augment=True"),
+        ({"strategy": "iterative", "max_rounds": 0}, "max_rounds=0"),
+        ({"strategy": "budget"}, "needs a budget"),
+        ({"frozen": ["agee"]}, "Did you mean 'age'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(params, text):
+    with pytest.raises(InputError, match=text):
+        repair(**params)
