@@ -46,6 +46,14 @@ class ArrowDocument(Document):
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column as pandas has it, text as categories."""
         name, cells = self.names[position], self.table.column(position)
+        try:
+            return self._to_pandas(name, cells, asked)
+        except pa.ArrowException as error:
+            raise FileFormatError(
+                f"column {name!r} of type {cells.type} cannot be read ({error}); leave it out with drop."
+            ) from error
+
+    def _to_pandas(self, name: str, cells: Any, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         if cells.null_count == self.n_rows:
             raise FileFormatError(f"column {name!r} holds no value in any row; leave it out with drop.")
         kind, plain = _kind(cells)
@@ -134,12 +142,14 @@ def _codec(name: str) -> str:
 
 
 def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _kind(cells: Any) -> tuple[Kind, Any]:
     """Return how a column's values are compared, and the column in a type that pandas has."""
     kind = cells.type
+    if pa.types.is_string_view(kind):
+        return "category", cells.cast(pa.large_string())
     if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
         return "numeric", cells.cast(pa.float64())
     if pa.types.is_integer(kind) and cells.null_count and _exceeds_floats(cells):
@@ -163,7 +173,8 @@ def _exceeds_floats(cells: Any) -> bool:
 def _to_numbers(cells: Any, name: str) -> tuple[pd.Series, Inferred]:
     """Return text as numbers."""
     try:
-        text = cells.cast(pa.string())
+        plain = cells.cast(pa.int8()) if pa.types.is_boolean(cells.type) else cells
+        text = plain.cast(pa.string())
     except pa.ArrowException as error:
         raise FileFormatError(
             f"column {name!r} is to be numeric, but holds {cells.type}; leave it out with drop."
@@ -174,23 +185,36 @@ def _to_numbers(cells: Any, name: str) -> tuple[pd.Series, Inferred]:
 
 def _change(table: Any, changes: Changes) -> Any:
     """Return the one column of a table with some cells copied from other rows and some set."""
+    kind = table.schema.field(0).type
+    try:
+        if pa.types.is_string_view(kind):
+            # Arrow cannot take single cells of a view.
+            table = table.set_column(0, table.column_names[0], table.column(0).cast(pa.large_string()))
+        return _set(_copy(table, changes), changes).column(0).cast(kind)
+    except pa.ArrowException as error:
+        raise FileFormatError(
+            f"column {table.column_names[0]!r} of type {kind} cannot be edited: {error}."
+        ) from error
+
+
+def _copy(table: Any, changes: Changes) -> Any:
+    """Return the table with the cells copied that are taken from other rows."""
     cells = table.unify_dictionaries().column(0)
     source = np.arange(len(cells))
     copied = changes.origins >= 0
     source[changes.rows[copied]] = changes.origins[copied]
-    changed = table.set_column(0, table.schema.field(0), cells.take(pa.array(source)))
-    if copied.all():
-        return changed.column(0)
-    rows = changes.rows[~copied]
-    values = [changes.values[k] for k in np.flatnonzero(~copied)]
-    if pa.types.is_integer(cells.type):
+    return table.set_column(0, table.schema.field(0), cells.take(pa.array(source)))
+
+
+def _set(table: Any, changes: Changes) -> Any:
+    """Return the table with the cells set that no other row holds."""
+    chosen = np.flatnonzero(changes.origins < 0)
+    if not len(chosen):
+        return table
+    values = [changes.values[k] for k in chosen]
+    if pa.types.is_integer(table.schema.field(0).type):
         # A column with missing cells came as floats.
         values = [
             int(value) if isinstance(value, float) and value.is_integer() else value for value in values
         ]
-    try:
-        return open_store(changed).assign({0: (rows, values)}).column(0)
-    except pa.ArrowException as error:
-        raise FileFormatError(
-            f"column {table.column_names[0]!r} of type {cells.type} cannot hold a new value: {error}."
-        ) from error
+    return open_store(table).assign({0: (changes.rows[chosen], values)})

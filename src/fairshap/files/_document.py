@@ -83,6 +83,9 @@ class Document(ABC):
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column's values and what it was taken for; ``asked`` overrides what would be inferred."""
 
+    def release(self) -> None:  # noqa: B027
+        """Let go of what only reading needed."""
+
     @abstractmethod
     def write(self, file: BinaryIO, changes: Changes) -> None:
         """Write the file with some cells changed and everything else as it was read."""

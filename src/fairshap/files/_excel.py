@@ -38,7 +38,10 @@ class ExcelDocument(Document):
         self.source = source
         self.missing = missing
         # Of a formula, the value that it had when the workbook was saved.
-        sheet = _open(raw, source, data_only=True).worksheets[0]
+        sheets = _open(raw, source, data_only=True).worksheets
+        if not sheets:
+            raise FileFormatError(f"{source!r} has no sheet of cells.")
+        sheet = sheets[0]
         lines = [list(line) for line in sheet.iter_rows(values_only=True)]
         filled = [at for at, line in enumerate(lines) if any(cell is not None for cell in line)]
         if not filled:
@@ -76,11 +79,20 @@ class ExcelDocument(Document):
         ):
             value = self.cells[column][origin] if origin >= 0 else _plain(changes.values[k])
             cell = sheet.cell(int(self.lines[row]), int(self.places[column]))
-            cell.value = value
+            try:
+                cell.value = value
+            except AttributeError as error:
+                raise FileFormatError(
+                    f"{cell.coordinate} in the first sheet of {self.source!r} is merged with other cells and "
+                    "cannot be edited; take the cells apart."
+                ) from error
             if isinstance(value, str):
                 # A text that begins with "=" is not to become a formula.
                 cell.data_type = "s"
-        workbook.save(file)
+        # Whole: a zip file that fails in the middle tries to write its end again when it is thrown away.
+        whole = io.BytesIO()
+        workbook.save(whole)
+        file.write(whole.getvalue())
 
 
 def _open(raw: bytes, source: str, *, data_only: bool) -> Any:

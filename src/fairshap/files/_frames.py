@@ -1,5 +1,6 @@
 """Frames that come from no file, and how a frame becomes a file of any format."""
 
+import io
 from typing import BinaryIO
 
 import numpy as np
@@ -75,10 +76,12 @@ def _write_excel(frame: pd.DataFrame, file: BinaryIO) -> None:
         raise FileFormatError(
             f"{rows} rows and {columns} columns do not fit into a sheet of Excel; write CSV or Parquet."
         )
+    whole = io.BytesIO()
     try:
-        frame.to_excel(file, index=False, engine="openpyxl")
+        frame.to_excel(whole, index=False, engine="openpyxl")
     except ImportError as error:
         raise MissingExtraError("reading and writing Excel workbooks", "openpyxl", "excel") from error
+    file.write(whole.getvalue())
 
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"]
 )
 
-# Whole numbers beyond 2^53 are identifiers: float64 takes different ones for equal.
+# Whole numbers beyond it are identifiers: float64 takes different ones for equal, and the first for this one.
 _LARGEST = 2.0**53
 _WHOLE = r"^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -94,7 +94,7 @@ def _read_distinct(
         whole = bool((numbers == np.floor(numbers)).all())
         kind = "as asked" if asked else "whole numbers" if whole else "numbers"
         column = values[codes]
-        note = _note_on_numbers(column[~np.isnan(column)], whole)
+        note = "" if asked else _note_on_numbers(column[~np.isnan(column)], whole)
         return pd.Series(column, name=name), Inferred("numeric", kind, n_missing, note)
     note = "" if asked or why else _note_on_text(present, texts, absent, codes)
     inferred = Inferred("category", "as asked" if asked else why or "text", n_missing, note)
@@ -112,10 +112,10 @@ def _parse(cells: Any) -> NDArray[np.float64] | None:
 
 def _numeric(numbers: NDArray[np.float64], name: str, asked: Kind | None) -> tuple[pd.Series, Inferred]:
     """Return a column without missing cells, whole numbers as such."""
-    whole = bool((numbers == np.floor(numbers)).all()) and bool((np.abs(numbers) <= _LARGEST).all())
+    whole = bool((numbers == np.floor(numbers)).all()) and bool((np.abs(numbers) < _LARGEST).all())
     values: NDArray[Any] = numbers.astype(np.int64) if whole else numbers
     kind = "as asked" if asked else "whole numbers" if whole else "numbers"
-    note = _note_on_numbers(numbers, whole)
+    note = "" if asked else _note_on_numbers(numbers, whole)
     return pd.Series(values, name=name), Inferred("numeric", kind, 0, note)
 
 
@@ -126,7 +126,7 @@ def _why_not_numbers(cells: Any, numbers: NDArray[np.float64]) -> str | None:
         zeros = _leading_zeros(chunk)
         if zeros.any():
             return f"numbers with leading zeros, such as {chunk[int(zeros.argmax())].as_py()!r}"
-    large = np.flatnonzero(np.abs(numbers) > _LARGEST)
+    large = np.flatnonzero(np.abs(numbers) >= _LARGEST)
     if len(large) and pc.all(pc.match_substring_regex(cells.take(pa.array(large)), _WHOLE)).as_py():
         return "whole numbers beyond 2^53, which are identifiers"
     return None

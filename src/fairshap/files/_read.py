@@ -95,6 +95,7 @@ def read(
         texts = MISSING | {text.strip() for text in missing}
         document = _open(content, name, form, delimiter, encoding, texts)
     frame, inferred = _read_columns(document, name, asked)
+    document.release()
     return Source(
         name=name,
         path=file,
@@ -160,7 +161,7 @@ def _open(
         raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
     if form in DELIMITERS:
         return TextDocument(content, name, form, delimiter, encoding, missing)
-    if delimiter or encoding:
+    if delimiter is not None or encoding is not None:
         raise InputError(f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form}.")
     if form == "excel":
         return ExcelDocument(content, name, missing)

@@ -51,7 +51,7 @@ class TextDocument(Document):
         missing: frozenset[str],
     ) -> None:
         self.format = format
-        self.delimiter = check_delimiter(delimiter or DELIMITERS[format])
+        self.delimiter = check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
         self.source = source
         self.missing = missing
         what = foreign_beginning(raw)
@@ -66,7 +66,17 @@ class TextDocument(Document):
         self.names = unique_names(self._header, source, " Is the first line the names of the columns?")
         if not self.n_rows:
             raise FileFormatError(f"{source!r} has the names of columns and no rows.")
-        self._cells = self._read_cells(wrapped)
+        self._wrapped = wrapped
+        self._read: Any = self._read_cells()
+
+    @property
+    def _cells(self) -> Any:
+        """All cells as text, read again if they have been released."""
+        return self._read_cells() if self._read is None else self._read
+
+    def release(self) -> None:
+        """Keep the bytes only."""
+        self._read = None
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column, whose cells are numbers or categories."""
@@ -83,11 +93,12 @@ class TextDocument(Document):
 
     def write_delimited(self, file: BinaryIO, changes: Changes, delimiter: str) -> None:
         """Write the text of all cells, in UTF-8 and with another delimiter."""
-        columns = [column.to_pylist() for column in self._cells.columns]
+        table = self._cells
+        columns = [column.to_pylist() for column in table.columns]
         for row, column, origin, value in zip(
             changes.rows, changes.columns, changes.origins, changes.values, strict=True
         ):
-            cells = self._cells.column(int(column))
+            cells = table.column(int(column))
             columns[column][row] = cells[int(origin)].as_py() if origin >= 0 else _format(value)
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
@@ -127,7 +138,7 @@ class TextDocument(Document):
                     f"seems to be {width} names with {other!r} between them. Give delimiter={other!r}."
                 )
 
-    def _read_cells(self, wrapped: bool) -> Any:
+    def _read_cells(self) -> Any:
         """Return all cells as text; pyarrow reads them in all threads."""
         longest = int((self.stops - self.starts).max())
         names = [str(position) for position in range(len(self.names))]
@@ -138,7 +149,9 @@ class TextDocument(Document):
                 read_options=arrow_csv.ReadOptions(
                     column_names=names, block_size=max(_BLOCK_BYTES, 2 * longest + 2)
                 ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=wrapped),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=self._wrapped
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
                 ),
