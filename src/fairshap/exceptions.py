@@ -6,7 +6,9 @@
     ├── InputError (ValueError)       the table, the target or a parameter is not usable as given
     │   ├── ColumnError               a column that is not there, or is there twice
     │   ├── GroupError                the sensitive attribute does not split the rows into two groups
-    │   └── TargetError               the target is not two known values, one a row
+    │   ├── TargetError               the target is not two known values, one a row
+    │   └── FileFormatError           a file does not hold a table that can be read
+    ├── FileError (OSError)           a file cannot be opened, or must not or cannot be written
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
     ├── MissingExtraError (ImportError)  a package that only some of fairshap needs is not installed
@@ -25,6 +27,8 @@ __all__ = [
     "ColumnError",
     "FairshapError",
     "FairshapWarning",
+    "FileError",
+    "FileFormatError",
     "GroupError",
     "InputError",
     "LedgerError",
@@ -57,6 +61,14 @@ class GroupError(InputError):
 
 class TargetError(InputError):
     """The target does not hold two known values, one for each row."""
+
+
+class FileFormatError(InputError):
+    """A file does not hold a table that can be read."""
+
+
+class FileError(FairshapError, OSError):
+    """A file cannot be opened, or must not or cannot be written."""
 
 
 class CellTypeError(FairshapError, TypeError):

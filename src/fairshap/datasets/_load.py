@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from importlib.resources import files
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -88,9 +89,13 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     )
 
 
+def stored_bytes(name: str) -> bytes:
+    """Return the file that an embedded table is kept in."""
+    return (files("fairshap.datasets") / "data" / f"{name}.parquet").read_bytes()
+
+
 def _read(name: str) -> pd.DataFrame:
-    with (files("fairshap.datasets") / "data" / f"{name}.parquet").open("rb") as file:
-        return pd.read_parquet(file)
+    return pd.read_parquet(BytesIO(stored_bytes(name)))
 
 
 def _encode(

@@ -3,10 +3,11 @@
 from fairshap.table._cells import factorize, is_missing
 from fairshap.table._frames import make_frame
 from fairshap.table._players import Players, PlayersLike
-from fairshap.table._store import Library, Store
+from fairshap.table._store import Kind, Library, Store
 from fairshap.table._table import Table, open_store, read_column
 
 __all__ = [
+    "Kind",
     "Library",
     "Players",
     "PlayersLike",
