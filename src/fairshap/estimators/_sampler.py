@@ -193,23 +193,46 @@ class FairSHAP(SamplerMixin, Repairer):
         y : array-like
             A copy of the target, which is not edited; with those of the twins.
         """
-        if self.threshold is not None:
-            check_threshold(self.threshold)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
-        is_fitted = is_frozen(self._estimator())
-        setting = Setting.read(
+        setting = self._setting(X, sensitive_features)
+        check_order(X, y, "y")
+        asked = self._ask(setting, y, sample_weight)
+        augment = None if self.augment == "auto" else self.augment
+        recipe = self._recipe(self.threshold_, augment)
+        sample_weight = check_weights(sample_weight, setting.table.n_rows)
+        repaired = recipe.follow(asked, X, y, self._refit, sample_weight)
+        self.model_, self.matches_, self.attributions_ = asked.model, asked.matches, asked.attributions
+        self.edits_, self.rounds_ = repaired.edits, repaired.rounds
+        self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
+        if not len(self.edits_) and self.augment != "all":
+            self._say_why_nothing(setting)
+        return repaired.X, repaired.y
+
+    def _setting(self, X: Native, sensitive_features: Any = None) -> Setting:
+        """Return the groups of a table's rows."""
+        return Setting.read(
             X,
             self.sensitive,
             self.privileged,
             sensitive_features,
-            is_fitted,
+            is_frozen(self._estimator()),
             comparison=self.comparison,
             min_group_size=self.min_group_size,
             random_state=self.random_state,
         )
+
+    def _ask(
+        self, setting: Setting, y: Any, sample_weight: Any = None, known: Consultation | None = None
+    ) -> Consultation:
+        """Consult a model that is fitted on a table, or the one of a consultation that is known, as matched.
+
+        Sets what is known of the target: ``threshold_`` and ``positive_``.
+        """
+        if self.threshold is not None:
+            check_threshold(self.threshold)
         labels = self._labels(y, setting.table.n_rows)
-        self.threshold_ = self._threshold(labels)
+        self.threshold_, self.positive_ = self._threshold(labels), labels.positive_value
         options = Options(
             self.method,
             self.max_exact,
@@ -220,14 +243,14 @@ class FairSHAP(SamplerMixin, Repairer):
             self.n_jobs,
             self.verbose,
         )
-        check_order(X, y, "y")
-        sample_weight = check_weights(sample_weight, setting.table.n_rows)
+        # What makes no sense is refused before anything is fitted.
+        self._recipe(self.threshold_, None)
         players = Players.read(setting.own, self.players)
-        augment = None if self.augment == "auto" else self.augment
-        recipe = self._recipe(self.threshold_, augment)
-        self.model_ = self._consult(setting, labels, sample_weight)
-        self.positive_ = labels.positive_value
-        self.matches_ = match_rows(
+        if known is not None:
+            return Consultation.hold(known.model, setting, known.matches, players, options)
+        sample_weight = check_weights(sample_weight, setting.table.n_rows)
+        model = self._consult(setting, labels, sample_weight)
+        matches = match_rows(
             setting,
             labels,
             self.matching,
@@ -236,14 +259,7 @@ class FairSHAP(SamplerMixin, Repairer):
             verbose=self.verbose,
             random_state=self.random_state,
         )
-        asked = Consultation.hold(self.model_, setting, self.matches_, players, options)
-        self.attributions_ = asked.attributions
-        repaired = recipe.follow(asked, X, y, self._refit, sample_weight)
-        self.edits_, self.rounds_ = repaired.edits, repaired.rounds
-        self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
-        if not len(self.edits_) and self.augment != "all":
-            self._say_why_nothing(setting)
-        return repaired.X, repaired.y
+        return Consultation.hold(model, setting, matches, players, options)
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""

@@ -55,6 +55,11 @@ class Consultation:
         return Consultation.hold(model, setting, plan, self.attributions.switched, self.options)
 
     @property
+    def model(self) -> Any:
+        """The model that was asked."""
+        return self.risk.scorer.model
+
+    @property
     def best(self) -> Ints:
         """The row of the table that each row's new values come from, -1 where there is none."""
         return self.matches.best[: len(self.risk.setting.groups.side)]

@@ -1,0 +1,154 @@
+"""Many recipes tried on the same folds: one consultation for all of them."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.utils import _safe_indexing
+
+from fairshap._typing import Floats, Ints, Native
+from fairshap.evaluation._judging import Judgement, judge
+from fairshap.groups import Labels, Setting
+from fairshap.repair import Consultation, Recipe
+from fairshap.table import open_store
+
+
+class Consultant(Protocol):
+    """Knows how models are fitted and asked: an estimator of fairshap."""
+
+    def _setting(self, X: Native, sensitive_features: Any = None) -> Setting: ...
+
+    def _labels(self, y: Any, n_rows: int) -> Labels: ...
+
+    def _ask(
+        self, setting: Setting, y: Any, sample_weight: Any = None, known: Consultation | None = None
+    ) -> Consultation: ...
+
+    def _refit(self, X: Native, y: Any, sample_weight: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One way to a fairer model, to be tried.
+
+    Parameters
+    ----------
+    name : str
+        In words.
+    recipe : Recipe, optional
+        How the table is repaired; None for what needs no edits.
+    consultant : hashable
+        Which of the consultants is asked: they differ in their players.
+    drops : bool, default=False
+        Whether the model is trained without the sensitive attribute instead.
+    """
+
+    name: str
+    recipe: Recipe | None = None
+    consultant: Hashable = None
+    drops: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a trial came to: a judgement and a number of edits for each fold."""
+
+    folds: list[Judgement] = field(default_factory=list)
+    n_edits: list[int] = field(default_factory=list)
+    share: list[float] = field(default_factory=list)
+
+
+class WithoutColumns:
+    """A model that never sees some columns."""
+
+    def __init__(self, model: Any, columns: Sequence[int]) -> None:
+        self.model = model
+        self.columns = columns
+        self.classes_ = getattr(model, "classes_", None)
+
+    def predict(self, X: Native) -> Any:
+        """Return what the model predicts without them."""
+        return self.model.predict(drop_columns(X, self.columns))
+
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities that the model gives without them."""
+        return np.asarray(self.model.predict_proba(drop_columns(X, self.columns)))
+
+
+def folds_of(labels: Labels, n_folds: int, n_repeats: int, seed: int) -> list[tuple[Ints, Ints]]:
+    """Return folds in which every label has its share, as positions of training and test rows."""
+    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
+    return list(splitter.split(np.zeros(len(labels.codes)), labels.codes))
+
+
+def run_trials(
+    trials: Sequence[Trial],
+    consultants: dict[Hashable, Consultant],
+    X: Native,
+    y: Any,
+    folds: Iterable[tuple[Ints, Ints]],
+    positive: Any,
+    finished: Callable[[], None] = lambda: None,
+) -> list[Outcome]:
+    """Return what each trial came to on each fold.
+
+    In a fold the baseline is fitted and the rows are matched once, and the model is asked once for each
+    consultant; the recipes are followed on what it says.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        What is tried.
+    consultants : dict
+        Who is asked, by the names that trials use.
+    X, y : data frame or array, array-like
+        The table and its target.
+    folds : iterable of pairs of ndarray
+        Positions of training and test rows.
+    positive : label
+        The positive label.
+    finished : function
+        Called after each trial of each fold.
+    """
+    outcomes = [Outcome() for _ in trials]
+    first = next(iter(consultants.values()))
+    for train, test in folds:
+        X_train, y_train = take_rows(X, train), _safe_indexing(y, train)
+        X_test, y_test = take_rows(X, test), _safe_indexing(y, test)
+        setting, test_setting = first._setting(X_train), first._setting(X_test)
+        test_labels = first._labels(y_test, len(test))
+        asked: dict[Hashable, Consultation] = {}
+        for name, consultant in consultants.items():
+            known = next(iter(asked.values()), None)
+            asked[name] = consultant._ask(setting, y_train, known=known)
+        for trial, outcome in zip(trials, outcomes, strict=True):
+            consultant = consultants.get(trial.consultant, first)
+            n_edits = 0
+            if trial.drops:
+                rest = drop_columns(X_train, setting.columns)
+                model = WithoutColumns(consultant._refit(rest, y_train, None), setting.columns)
+            elif trial.recipe is None:
+                model = next(iter(asked.values())).model
+            else:
+                repaired = trial.recipe.follow(asked[trial.consultant], X_train, y_train, consultant._refit)
+                n_edits = len(repaired.edits)
+                model = consultant._refit(repaired.X, repaired.y, repaired.sample_weight)
+            outcome.folds.append(judge(model, test_setting, test_labels, positive))
+            outcome.n_edits.append(n_edits)
+            outcome.share.append(n_edits / (setting.own.n_rows * len(setting.own.names)))
+            finished()
+    return outcomes
+
+
+def take_rows(X: Native, rows: Ints) -> Native:
+    """Return some rows of a table, in its own type."""
+    return _safe_indexing(X, rows)
+
+
+def drop_columns(X: Native, columns: Sequence[int]) -> Native:
+    """Return a table without some columns, in its own type."""
+    store = open_store(X)
+    kept = [column for column in range(len(store.names)) if column not in columns]
+    return _safe_indexing(X, kept, axis=1)
