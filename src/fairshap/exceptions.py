@@ -6,7 +6,7 @@
     ├── InputError (ValueError)       the table, the target or a parameter is not usable as given
     │   ├── ColumnError               a column that is not there, or is there twice
     │   ├── GroupError                the sensitive attribute does not split the rows into two groups
-    │   └── TargetError               the target is not two known values, one a row
+    │   └── TargetError               the target is neither labels nor a quantity, one a row
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
     └── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
@@ -54,7 +54,7 @@ class GroupError(InputError):
 
 
 class TargetError(InputError):
-    """The target does not hold two known values, one for each row."""
+    """The target does not hold labels or a quantity that fit the estimator, one for each row."""
 
 
 class CellTypeError(FairshapError, TypeError):
