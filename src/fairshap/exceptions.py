@@ -6,7 +6,7 @@
     ├── InputError (ValueError)       the table, the target or a parameter is not usable as given
     │   ├── ColumnError               a column that is not there, or is there twice
     │   ├── GroupError                the sensitive attribute does not split the rows into two groups
-    │   ├── TargetError               the target is not two known values, one a row
+    │   ├── TargetError               the target is neither labels nor a quantity, one a row
     │   └── FileFormatError           a file does not hold a table that can be read
     ├── FileError (OSError)           a file cannot be opened, or must not or cannot be written
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
@@ -60,7 +60,7 @@ class GroupError(InputError):
 
 
 class TargetError(InputError):
-    """The target does not hold two known values, one for each row."""
+    """The target does not hold labels or a quantity that fit the estimator, one for each row."""
 
 
 class FileFormatError(InputError):

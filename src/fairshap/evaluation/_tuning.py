@@ -1,0 +1,153 @@
+"""What was tried, what came of it, and which to take."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from fairshap._messages import did_you_mean, listing
+from fairshap._typing import Bools, Floats
+from fairshap.evaluation._judging import MEASURES, means_over_folds, resample
+from fairshap.evaluation._trials import Outcome, Trial
+from fairshap.exceptions import InputError
+
+#: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, or a function of
+#: the measures of a trial and of the baseline.
+Objective: TypeAlias = (
+    Literal["fairness", "dr", "dp", "eo", "pqp"] | Callable[[dict[str, float], dict[str, float]], float]
+)
+OBJECTIVES = ("fairness", "dr", "dp", "eo", "pqp")
+
+_FAIRNESS = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
+_ACCURACY = MEASURES.index("accuracy")
+
+# The interval that is shown, and a risk below which there is nothing to compare.
+_LEVEL, _NOTHING = 0.95, 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The measures of all trials, the baseline first, with resamples.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        What was tried.
+    measures : ndarray, shape (trials, measures)
+        The means over the folds.
+    samples : ndarray, shape (trials, resamples, measures)
+        The same on resamples of the rows.
+    n_edits, share : ndarray, shape (trials,)
+        The mean number of edited cells, and their share of all cells.
+    """
+
+    trials: Sequence[Trial]
+    measures: Floats
+    samples: Floats
+    n_edits: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial], outcomes: Sequence[Outcome], n_resamples: int, seed: int) -> "Table":
+        """Return the table of what trials came to."""
+        return cls(
+            trials,
+            np.array([means_over_folds(outcome.folds) for outcome in outcomes]),
+            resample([outcome.folds for outcome in outcomes], n_resamples, seed),
+            np.array([np.mean(outcome.n_edits) for outcome in outcomes]),
+            np.array([np.mean(outcome.share) for outcome in outcomes]),
+        )
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Return the lower and the upper ends of the intervals, shape (trials, measures)."""
+        ends = (1 - _LEVEL) / 2
+        low, high = np.quantile(self.samples, [ends, 1 - ends], axis=1)
+        return low, high
+
+    def objective(self, objective: Objective) -> tuple[Floats, Floats]:
+        """Return what is made small, for each trial, and its resamples, shape (trials, resamples)."""
+        return self._value(self.measures, objective), self._value(self.samples, objective)
+
+    def _value(self, measures: Floats, objective: Objective) -> Floats:
+        base = measures[:1]
+        if callable(objective):
+            flat, of_base = measures.reshape(-1, len(MEASURES)), np.broadcast_to(base, measures.shape)
+            values = [
+                objective(dict(zip(MEASURES, row, strict=True)), dict(zip(MEASURES, of, strict=True)))
+                for row, of in zip(flat.tolist(), of_base.reshape(-1, len(MEASURES)).tolist(), strict=True)
+            ]
+            return np.array(values, dtype=np.float64).reshape(measures.shape[:-1])
+        # A measure that the baseline hardly has is compared as it is.
+        ratio = measures / np.maximum(base, _NOTHING)
+        columns = _FAIRNESS if objective == "fairness" else [MEASURES.index(objective)]
+        return np.asarray(ratio[..., columns].mean(axis=-1))
+
+    def is_allowed(self, max_accuracy_drop: float, max_share: float) -> Bools:
+        """Say which trials lose no more accuracy and edit no larger a share of cells than they may."""
+        drop = self.measures[0, _ACCURACY] - self.measures[:, _ACCURACY]
+        return np.asarray((drop <= max_accuracy_drop) & (self.share <= max_share))
+
+    def front(self, objective: Objective) -> Bools:
+        """Say which trials no other beats in both accuracy and the objective."""
+        value, accuracy = self.objective(objective)[0], self.measures[:, _ACCURACY]
+        better = (value[None] <= value[:, None]) & (accuracy[None] >= accuracy[:, None])
+        better &= (value[None] < value[:, None]) | (accuracy[None] > accuracy[:, None])
+        return np.asarray(~better.any(axis=1))
+
+    def recommend(self, objective: Objective, allowed: Bools) -> tuple[int, str]:
+        """Return which trial to take, and why in a sentence.
+
+        The best one of those allowed has neighbours that are not measurably worse: their objective is within
+        one standard error of its. Of these the one that keeps the most accuracy is taken: noise is
+        not worth any.
+        """
+        value, samples = self.objective(objective)
+        chosen = np.flatnonzero(allowed)
+        best = int(chosen[value[chosen].argmin()])
+        error = (samples[chosen] - samples[best]).std(axis=1)
+        near = chosen[value[chosen] - value[best] <= error]
+        taken = int(near[self.measures[near, _ACCURACY].argmax()])
+        return taken, self._reason(taken, best, len(near), objective)
+
+    def _reason(self, taken: int, best: int, n_near: int, objective: Objective) -> str:
+        base, mine = self.measures[0], self.measures[taken]
+        name = self.trials[taken].name
+        if taken == 0:
+            return "The baseline is kept: nothing that was tried is measurably better within the limits."
+        parts = ", ".join(
+            f"{measure.upper()} {base[k]:.3f} -> {mine[k]:.3f}"
+            for measure, k in zip(("dr", "dp", "eo"), _FAIRNESS, strict=True)
+        )
+        why = (
+            "it is the best of all within the limits"
+            if taken == best
+            else f"of {n_near} that are as good as the best within one standard error it keeps the most accuracy"
+        )
+        return (
+            f"Take {name}: {parts} at an accuracy of {mine[_ACCURACY]:.3f} instead of "
+            f"{base[_ACCURACY]:.3f}; {why}."
+        )
+
+    def frame(self, objective: Objective, allowed: Bools) -> pd.DataFrame:
+        """Return one line for each trial, the best allowed ones first after the baseline."""
+        low, high = self.intervals()
+        value = self.objective(objective)[0]
+        data: dict[Hashable, Any] = {"name": [trial.name for trial in self.trials], "objective": value}
+        for k, measure in enumerate(MEASURES):
+            data[measure] = self.measures[:, k]
+            data[f"{measure}_low"], data[f"{measure}_high"] = low[:, k], high[:, k]
+        data |= {"edits": self.n_edits, "share": self.share, "allowed": allowed}
+        data["on_front"] = self.front(objective)
+        order = np.lexsort((value, ~allowed, np.arange(len(value)) > 0))
+        return pd.DataFrame(data).iloc[order].reset_index(drop=True)
+
+
+def check_objective(objective: Any) -> None:
+    """Raise an error unless the objective is known or a function."""
+    if not callable(objective) and objective not in OBJECTIVES:
+        raise InputError(
+            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, or a function of the "
+            f"measures of a candidate and of the baseline.{did_you_mean(objective, OBJECTIVES)}"
+        )
