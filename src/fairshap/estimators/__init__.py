@@ -3,5 +3,6 @@
 from fairshap.estimators._classifier import FairSHAPClassifier
 from fairshap.estimators._regressor import FairSHAPRegressor
 from fairshap.estimators._sampler import FairSHAP
+from fairshap.estimators._tune import Tuning, tune
 
-__all__ = ["FairSHAP", "FairSHAPClassifier", "FairSHAPRegressor"]
+__all__ = ["FairSHAP", "FairSHAPClassifier", "FairSHAPRegressor", "Tuning", "tune"]

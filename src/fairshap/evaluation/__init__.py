@@ -1,1 +1,20 @@
 """Evaluation: what a repair does to a model, on rows that it was not trained on."""
+
+from fairshap.evaluation._judging import MEASURES, Judgement, judge, means_over_folds, resample
+from fairshap.evaluation._trials import Consultant, Trial, folds_of, run_trials
+from fairshap.evaluation._tuning import Objective, Table, check_objective
+
+__all__ = [
+    "MEASURES",
+    "Consultant",
+    "Judgement",
+    "Objective",
+    "Table",
+    "Trial",
+    "check_objective",
+    "folds_of",
+    "judge",
+    "means_over_folds",
+    "resample",
+    "run_trials",
+]

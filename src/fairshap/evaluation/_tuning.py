@@ -109,9 +109,9 @@ class Table:
         error = (samples[chosen] - samples[best]).std(axis=1)
         near = chosen[value[chosen] - value[best] <= error]
         taken = int(near[self.measures[near, _ACCURACY].argmax()])
-        return taken, self._reason(taken, best, len(near), objective)
+        return taken, self._reason(taken, best, len(near))
 
-    def _reason(self, taken: int, best: int, n_near: int, objective: Objective) -> str:
+    def _reason(self, taken: int, best: int, n_near: int) -> str:
         base, mine = self.measures[0], self.measures[taken]
         name = self.trials[taken].name
         if taken == 0:
@@ -123,7 +123,7 @@ class Table:
         why = (
             "it is the best of all within the limits"
             if taken == best
-            else f"of {n_near} that are as good as the best within one standard error it keeps the most accuracy"
+            else f"it loses the least accuracy of {n_near} that are as good within one standard error"
         )
         return (
             f"Take {name}: {parts} at an accuracy of {mine[_ACCURACY]:.3f} instead of "

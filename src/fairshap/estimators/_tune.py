@@ -1,0 +1,273 @@
+"""Tuning: which repair does the most within what the user can accept."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from fairshap._figures.tuning import draw_trade_off
+from fairshap._progress import Progress
+from fairshap._typing import Bools, Native
+from fairshap.estimators._sampler import FairSHAP
+from fairshap.evaluation import (
+    MEASURES,
+    Consultant,
+    Objective,
+    Table,
+    Trial,
+    check_objective,
+    folds_of,
+    run_trials,
+)
+from fairshap.exceptions import InputError, TargetError
+from fairshap.groups import Privileged
+from fairshap.repair import Augment, Recipe
+from fairshap.table import PlayersLike, open_store
+
+_THRESHOLDS = (0.1, 0.05, 0.03, 0.02, 0.01)
+_STRATEGIES = ("threshold", "optimal", "iterative")
+# A strategy has as many thresholds of these as it takes time to try them.
+_FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
+
+_EACH, _GIVEN = "each column", "players"
+
+# Rows from which on a fold has enough of them, so that there are fewer folds, and no repeats.
+_MANY, _ENOUGH = 10_000, 8_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tuning:
+    """What was tried, what came of it, and which to take.
+
+    Parameters
+    ----------
+    recommended : str
+        The name of the one to take.
+    reason : str
+        Why, in a sentence.
+    repair : FairSHAP
+        Ready to fit: the recommended repair. If it is recommended to keep the model as it is, or to drop the
+        sensitive column, the best repair that was tried within the limits.
+    table : Table
+        The measures of all candidates.
+    objective : str or function
+        What was made small.
+    allowed : ndarray of bool
+        Which candidates are within the limits.
+    taken : int
+        The position of the recommended one.
+    """
+
+    recommended: str
+    reason: str
+    repair: FairSHAP
+    table: Table
+    objective: Objective
+    allowed: Bools
+    taken: int
+
+    def __repr__(self) -> str:
+        return f"Tuning({len(self.table.trials)} candidates; {self.reason})"
+
+    def frame(self) -> pd.DataFrame:
+        """Return all candidates, the baseline first, then the best within the limits.
+
+        Each measure has its mean over the folds and the ends of its 95 % interval, ``_low`` and ``_high``.
+        """
+        return self.table.frame(self.objective, self.allowed)
+
+    def front(self) -> pd.DataFrame:
+        """Return the candidates that no other beats in both accuracy and the objective."""
+        frame = self.frame()
+        return frame[frame["on_front"]].sort_values("objective", ignore_index=True)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw accuracy against the objective, with the front and the recommended one; return the axes."""
+        name = self.objective if isinstance(self.objective, str) else "objective"
+        label = "mean of DR, DP and EO relative to the baseline" if name == "fairness" else name
+        value = self.table.objective(self.objective)[0]
+        accuracy = self.table.measures[:, MEASURES.index("accuracy")]
+        return draw_trade_off(accuracy, value, self.table.front(self.objective), self.taken, label, ax)
+
+
+def tune(
+    X: Native,
+    y: Any,
+    estimator: Any = None,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    positive: Any = None,
+    objective: Objective = "fairness",
+    max_accuracy_drop: float = 0.01,
+    max_edits: int | float | None = None,
+    thresholds: Sequence[float] = _THRESHOLDS,
+    strategies: Sequence[str] = _STRATEGIES,
+    augments: Sequence[Augment] = (None, "edited", "all"),
+    players: PlayersLike = None,
+    n_folds: int | None = None,
+    n_repeats: int | None = None,
+    n_resamples: int = 500,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Tuning:
+    """Try many repairs on folds of a table and say which to take.
+
+    The candidates are the strategies with several thresholds, each with and without counterfactual
+    twins, and what needs no edits: the model as it is, the model without the sensitive column, and
+    twins of all rows alone. In each fold the rows are matched and the model is asked once for all of them.
+
+    Parameters
+    ----------
+    X : data frame or array
+        The table, which holds the sensitive attribute.
+    y : array-like
+        The label of each row, two values.
+    estimator : classifier, optional
+        The classifier that is repaired; see :class:`FairSHAP`.
+    sensitive, privileged, positive
+        See :class:`FairSHAP`.
+    objective : {"fairness", "dr", "dp", "eo", "pqp"} or function, default="fairness"
+        What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the
+        measures; or a function of two dicts, the measures of a candidate and of the baseline.
+    max_accuracy_drop : float, default=0.01
+        How much accuracy a candidate may lose, in the mean over the folds.
+    max_edits : int or float, optional
+        How many cells may be edited: a number for the whole table, or a share below 1.
+    thresholds : sequence of float, optional
+        The thresholds that are tried, the largest first.
+    strategies : sequence of str, optional
+        The strategies that are tried: "threshold", "optimal", "iterative".
+    augments : sequence, optional
+        Which rows get twins: None, "edited", "all".
+    players : mapping or list of lists, optional
+        Columns that belong together; both they and each column by itself are tried.
+    n_folds, n_repeats : int, optional
+        The folds; by default 5, repeated up to four times for a small table, and 3 from 10,000 rows on.
+    n_resamples : int, default=500
+        How many times the rows are drawn anew for the intervals.
+    random_state : int, RandomState instance or None
+        The source of the folds, the resamples, and of whatever the estimators draw.
+    n_jobs, verbose
+        See :class:`FairSHAP`.
+    **params
+        Other parameters of :class:`FairSHAP`, such as ``frozen=["age"]``.
+
+    Returns
+    -------
+    Tuning
+        All candidates as a frame, the front, the recommended one with the reason, and a ready ``FairSHAP``.
+
+    Examples
+    --------
+    >>> from fairshap import datasets, tune
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> tuning = tune(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged, thresholds=[0.05],
+    ...               strategies=["threshold"], n_repeats=1, random_state=0)
+    >>> tuning.frame()["name"].tolist()[0]
+    'the model as it is'
+    """
+    check_objective(objective)
+    if not 0 <= max_accuracy_drop <= 1:
+        raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    template = FairSHAP(
+        estimator,
+        sensitive=sensitive,
+        privileged=privileged,
+        positive=positive,
+        random_state=seed,
+        n_jobs=n_jobs,
+        **params,
+    )
+    X = open_store(X).native
+    setting = template._setting(X)
+    n_rows = setting.table.n_rows
+    labels = template._labels(y, n_rows)
+    if labels.classes is None or len(labels.classes) != 2:
+        raise TargetError("tune takes a target of two labels; accuracy, DP and EO are measures of those.")
+    trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
+    # Values are estimated, and rows screened, for the smallest threshold of all.
+    asking = clone(template).set_params(threshold=min(thresholds, default=None))
+    consultants: dict[Hashable, Consultant] = {_EACH: asking}
+    if players is not None:
+        consultants[_GIVEN] = clone(asking).set_params(players=players)
+    n_folds = n_folds or (5 if n_rows < _MANY else 3)
+    n_repeats = n_repeats or int(np.clip(_ENOUGH // n_rows, 1, 4))
+    folds = folds_of(labels, n_folds, n_repeats, seed)
+    with Progress("Tuning", len(folds) * len(trials), verbose) as progress:
+        outcomes = run_trials(
+            trials, consultants, X, y, folds, labels.positive_value, lambda: progress.advance(1, 1)
+        )
+    table = Table.of(trials, outcomes, n_resamples, seed)
+    allowed = table.is_allowed(max_accuracy_drop, _share(max_edits, n_rows * len(setting.own.names)))
+    # The baseline loses nothing and edits nothing.
+    allowed[0] = True
+    taken, reason = table.recommend(objective, allowed)
+    best = taken if makers[taken] else _best_repair(table, objective, allowed, makers)
+    repair = clone(template).set_params(**{**(makers[best] or {}), "random_state": random_state})
+    if trials[best].consultant == _GIVEN:
+        repair.set_params(players=players)
+    return Tuning(trials[taken].name, reason, repair, table, objective, allowed, taken)
+
+
+def _candidates(
+    template: FairSHAP,
+    thresholds: Sequence[float],
+    strategies: Sequence[str],
+    augments: Sequence[Augment],
+    has_players: bool,
+) -> tuple[list[Trial], list[dict[str, Any] | None]]:
+    """Return what is tried, and the parameters that make each repair."""
+    trials = [Trial("the model as it is"), Trial("the sensitive column dropped", drops=True)]
+    makers: list[dict[str, Any] | None] = [None, None]
+
+    def add(name: str, consultant: str, changes: dict[str, Any]) -> None:
+        sampler = clone(template).set_params(**changes)
+        recipe: Recipe = sampler._recipe(changes["threshold"], changes["augment"])
+        trials.append(Trial(name, recipe, consultant))
+        makers.append(changes)
+
+    add(
+        "twins of all rows, no edits",
+        _EACH,
+        {"strategy": "threshold", "threshold": np.inf, "augment": "all"},
+    )
+    for consultant in (_EACH, _GIVEN) if has_players else (_EACH,):
+        for strategy in strategies:
+            places = _FEWER.get(strategy, range(len(thresholds)))
+            for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
+                for augment in augments:
+                    twins = "" if augment is None else f", twins of {augment} rows"
+                    whom = f", {consultant}" if has_players else ""
+                    add(
+                        f"{strategy} {threshold:g}{twins}{whom}",
+                        consultant,
+                        {"strategy": strategy, "threshold": threshold, "augment": augment},
+                    )
+    return trials, makers
+
+
+def _best_repair(
+    table: Table, objective: Objective, allowed: Bools, makers: Sequence[dict[str, Any] | None]
+) -> int:
+    """Return the best repair within the limits, or without them if there is none."""
+    is_repair = np.array([maker is not None for maker in makers])
+    chosen = np.flatnonzero(is_repair & allowed if (is_repair & allowed).any() else is_repair)
+    return int(chosen[table.objective(objective)[0][chosen].argmin()])
+
+
+def _share(max_edits: int | float | None, n_cells: int) -> float:
+    if max_edits is None:
+        return 1.0
+    if isinstance(max_edits, bool) or not max_edits >= 0:
+        raise InputError(
+            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
+        )
+    return max_edits if max_edits < 1 else max_edits / n_cells
