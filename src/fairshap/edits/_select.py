@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._messages import listing
-from fairshap._typing import Ints, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Attributions, check_threshold
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
@@ -78,7 +78,14 @@ def edits_at_least(
     cells &= chosen[rows][:, of_column]
     at, column = np.nonzero(cells)
     row = rows[at]
-    reference = references[row]
+    return edits_of_cells(table, pool, row, column, references[row], phi[row, of_column[column]])
+
+
+def edits_of_cells(table: Table, pool: Table, row: Ints, column: Ints, reference: Ints, phi: Floats) -> Edits:
+    """Return the edits that replace single cells of a table by those of references in a pool.
+
+    The pool is the table itself, or the table with the references below it.
+    """
     old, new = (_read_cells(pool, column, positions) for positions in (row, reference))
     return Edits(
         row=row,
@@ -86,7 +93,7 @@ def edits_at_least(
         column=[table.names[j] for j in column],
         old=old,
         new=new,
-        phi=phi[row, of_column[column]],
+        phi=phi,
         reference=reference % table.n_rows,
         library=table.store.library,
     )

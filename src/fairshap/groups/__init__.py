@@ -3,7 +3,7 @@
 from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
 from fairshap.groups._labels import Labels, read_target
 from fairshap.groups._sensitive import Setting, check_order
-from fairshap.groups._values import read_attribute
+from fairshap.groups._values import quantities, read_attribute, split_quantity
 from fairshap.groups._weights import check_weights
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "Setting",
     "check_order",
     "check_weights",
+    "quantities",
     "read_attribute",
     "read_target",
+    "split_quantity",
 ]

@@ -3,11 +3,12 @@
 from fairshap.table._cells import factorize, is_missing
 from fairshap.table._frames import make_frame
 from fairshap.table._players import Players, PlayersLike
-from fairshap.table._store import Library, Store
+from fairshap.table._store import Library, NewColumn, Store
 from fairshap.table._table import Table, open_store, read_column
 
 __all__ = [
     "Library",
+    "NewColumn",
     "Players",
     "PlayersLike",
     "Store",
