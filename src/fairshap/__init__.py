@@ -4,7 +4,7 @@ The flow: table -> groups -> matching -> attribution -> edits -> retrained model
 the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
 """
 
-from fairshap import datasets, exceptions, metrics
+from fairshap import baselines, datasets, exceptions, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
 from fairshap.estimators import FairSHAP, FairSHAPClassifier
@@ -24,6 +24,7 @@ __all__ = [
     "Edits",
     "ColumnEncoder",
     "datasets",
-    "exceptions",
     "metrics",
+    "baselines",
+    "exceptions",
 ]

@@ -9,13 +9,15 @@
     │   └── TargetError               the target is not two known values, one a row
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
-    └── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
+    ├── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
+    └── MissingPackageError (ImportError)  an extra that is not installed
 
     FairshapWarning (UserWarning)
     ├── NothingToRepairWarning        no edit was made, with the reason
     ├── UnmatchedRowsWarning          rows without a reference, left as they are
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
+    ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
 """
 
@@ -28,12 +30,14 @@ __all__ = [
     "InputError",
     "LedgerError",
     "MarginWarning",
+    "MissingPackageError",
     "ModelError",
     "NothingToRepairWarning",
     "OrderWarning",
     "PooledGroupsWarning",
     "TargetError",
     "UnmatchedRowsWarning",
+    "UnseenGroupsWarning",
 ]
 
 
@@ -69,6 +73,10 @@ class LedgerError(FairshapError, ValueError):
     """A ledger cannot be read, or belongs to another table."""
 
 
+class MissingPackageError(FairshapError, ImportError):
+    """A package that only an extra brings is not installed, or is too old."""
+
+
 class FairshapWarning(UserWarning):
     """Base of every warning that fairshap gives."""
 
@@ -87,6 +95,10 @@ class OrderWarning(FairshapWarning):
 
 class PooledGroupsWarning(FairshapWarning):
     """Groups of few rows are taken as one."""
+
+
+class UnseenGroupsWarning(FairshapWarning):
+    """The sensitive attribute holds values that it did not hold when fitting."""
 
 
 class MarginWarning(FairshapWarning):

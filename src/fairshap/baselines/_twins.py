@@ -1,0 +1,116 @@
+"""Train on every row twice: as it is, and as if it were of the other group."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from fairshap._typing import Ints, Native
+from fairshap.baselines._base import Sampler
+from fairshap.exceptions import InputError
+from fairshap.groups import Labels, Privileged, check_order, check_weights
+
+
+class CounterfactualAugmenter(Sampler):
+    """Add a twin to every row, in which only the sensitive value is switched; the label is kept.
+
+    A privileged row's twin has an unprivileged value and the other way round. With several values on the
+    other side, one of them is drawn for each row, all equally likely; of a quantity such as age it is the
+    median of the other side. With several sensitive columns all are switched together, to a combination that
+    occurs. Row and twin share the row's weight, half each, so that the table weighs what it did. A row
+    whose attribute is missing has no twin and keeps its weight.
+
+    It is a sampler in the sense of imbalanced-learn. The rows come first, in their order, then the twins in
+    theirs, with the index labels of their rows.
+
+    Parameters
+    ----------
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute. It must be a column of the table: beside it, a twin would be an equal copy.
+    privileged : value, list of values, pandas.Interval or function
+        Which values are privileged.
+    random_state : int, RandomState instance or None, default=None
+        The source of the values that are drawn.
+
+    Attributes
+    ----------
+    twin_of_ : ndarray of int, shape (rows and twins,)
+        For a twin, the position of its row; -1 for the rows themselves.
+    sample_weight_ : ndarray of float, shape (rows and twins,)
+        The weight of each, to be given to the fit of a classifier.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairshap.baselines import CounterfactualAugmenter
+    >>> X = pd.DataFrame({"sex": ["m", "f"], "age": [30, 40]})
+    >>> augmenter = CounterfactualAugmenter(sensitive="sex", privileged="m")
+    >>> X_twice, y_twice = augmenter.fit_resample(X, [0, 1])
+    >>> X_twice["sex"].tolist(), y_twice, augmenter.twin_of_.tolist()
+    (['m', 'f', 'f', 'm'], [0, 1, 0, 1], [-1, -1, 0, 1])
+    """
+
+    def __init__(
+        self, *, sensitive: Any = None, privileged: Privileged = None, random_state: Any = None
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.random_state = random_state
+
+    def fit_resample(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> tuple[Native, Any]:
+        """Return the rows with their twins, and their labels.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table, which holds the sensitive attribute.
+        y : array-like
+            The label of each row, two values.
+        sensitive_features : None
+            Refused: the attribute must be a column of X.
+        sample_weight : array-like, optional
+            The weights of the rows, which they share with their twins.
+
+        Returns
+        -------
+        X_twice : data frame or array
+            The rows and below them the twins, in the type of X with its columns and dtypes.
+        y_twice : array-like
+            Their labels, in the type of y.
+        """
+        if sensitive_features is not None:
+            raise InputError(
+                "sensitive_features is given, but the twin of a row that does not hold the attribute would "
+                "be an equal copy. Put the attribute into X and name it by sensitive, or train without it."
+            )
+        rng = check_random_state(self.random_state)
+        setting = self._setting(X, None, comparison="random", random_state=rng)
+        n_rows = setting.own.n_rows
+        Labels.read(y, n_rows)
+        check_order(X, y, "y")
+        weights = check_weights(sample_weight, n_rows)
+        weights = np.ones(n_rows) if weights is None else weights
+        twins = np.flatnonzero(setting.groups.side >= 0)
+        rows = np.concatenate([np.arange(n_rows), twins])
+        switched = np.concatenate([np.arange(n_rows), setting.groups.donors[twins, 1]])
+        sources = [
+            switched if column in setting.columns else rows for column in range(len(setting.own.names))
+        ]
+        self.twin_of_ = np.concatenate([np.full(n_rows, -1), twins])
+        self.sample_weight_ = (weights * np.where(setting.groups.side >= 0, 0.5, 1.0))[rows]
+        return setting.own.store.mix(sources, rows), _take(y, rows)
+
+
+def _take(y: Any, rows: Ints) -> Any:
+    """Return the labels of some rows in the type of the target; a series keeps its index labels."""
+    if isinstance(y, (pd.Series, pd.DataFrame)):
+        return y.iloc[rows]
+    if isinstance(y, (list, tuple)):
+        return type(y)(y[row] for row in rows.tolist())
+    return y.take(rows) if hasattr(y, "to_pylist") else y[rows]
