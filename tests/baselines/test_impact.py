@@ -66,6 +66,7 @@ def columns(draw):
 
 
 @given(columns(), LEVELS)
+@settings(max_examples=50, deadline=None)
 def test_a_column_is_repaired_as_by_hand(column, level):
     values, groups = column
     X = np.column_stack([groups, values])
@@ -75,6 +76,7 @@ def test_a_column_is_repaired_as_by_hand(column, level):
 
 
 @given(columns())
+@settings(max_examples=50, deadline=None)
 def test_at_full_repair_the_order_within_a_group_stays_and_quantiles_are_shared(column):
     values, groups = column
     known, codes = np.unique(values, return_inverse=True)
@@ -183,6 +185,16 @@ def test_a_quantity_makes_two_groups_also_of_a_single_test_row(privileged):
     one = pd.DataFrame({"age": [51], "debt": [9.0]})
     assert remover.transform(one)["debt"].tolist() == [2]
     assert remover.transform(one.assign(age=29))["debt"].tolist() == [9.0]
+
+
+def test_several_columns_make_a_group_of_each_combination():
+    X = SHIFTED.assign(both=SHIFTED["group"] + SHIFTED["district"])
+    several = DisparateImpactRemover(sensitive=["group", "district"], privileged=("a", "north")).fit(SHIFTED)
+    one = DisparateImpactRemover(sensitive="both", privileged="anorth").fit(X)
+    repaired = several.transform(SHIFTED)
+    assert repaired["skill"].tolist() == one.transform(X)["skill"].tolist()
+    assert (repaired["skill"] != SHIFTED["skill"]).any()
+    pd.testing.assert_frame_equal(several.transform(SHIFTED[:1]), repaired[:1])
 
 
 def test_small_groups_are_taken_as_one():

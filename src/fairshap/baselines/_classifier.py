@@ -193,23 +193,31 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         sensitive_features : array-like, optional
             Their sensitive attribute, if it is not a column of X and the baseline transforms test rows by it.
         """
-        rows = self._rows(X, sensitive_features)
+        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
         return np.asarray(self.estimator_.predict(rows))
 
     @available_if(_inner_has("predict_proba"))
     def predict_proba(self, X: Native, *, sensitive_features: Any = None) -> Floats:
         """Return the probabilities of the two labels for each row; see :meth:`predict`."""
-        rows = self._rows(X, sensitive_features)
+        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
         return np.asarray(self.estimator_.predict_proba(rows))
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X: Native, *, sensitive_features: Any = None) -> Floats:
         """Return the margin of each row; see :meth:`predict`."""
-        rows = self._rows(X, sensitive_features)
+        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
         return np.asarray(self.estimator_.decision_function(rows))
 
-    def _rows(self, X: Native, sensitive_features: Any) -> Native:
-        """Return the rows as the trained classifier takes them."""
+    def prepare_rows(self, X: Native, *, sensitive_features: Any = None) -> Native:
+        """Return raw rows as ``estimator_`` takes them: transformed, where the baseline does that.
+
+        Parameters
+        ----------
+        X : data frame or array
+            Raw rows with the columns that were fitted on.
+        sensitive_features : array-like, optional
+            Their sensitive attribute, if it is not a column of X and the baseline transforms test rows by it.
+        """
         check_is_fitted(self)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True, reset=False)

@@ -28,6 +28,10 @@ class CorrelationRemover(OneToOneFeatureMixin, RowTransformer):
     (``town=x``), and so does a sensitive category. The features come back as float64, without the
     sensitive attribute. Test rows are transformed too. Missing numbers are refused, as fairlearn does.
 
+    What is subtracted depends on the row's own attribute. So a prediction still changes, and may change more
+    than without this, when the attribute of a raw row is switched. The paper reports a discriminative
+    risk near 0 because it switches the attribute beside rows that stay transformed as they were.
+
     Parameters
     ----------
     sensitive : column name, or position for an array, or a list of them

@@ -30,7 +30,8 @@ class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
 
     Test rows are transformed too, by what was learnt from the training rows, so that each row is repaired by
     itself. AIF360 has no such step, and in the paper's experiments the test rows were repaired by their own
-    quantiles: that is ``fit_transform(X_test)`` of another remover.
+    quantiles: that is ``fit_transform(X_test)`` of another remover. Since a row's own attribute decides how
+    it is repaired, switching it in a raw row changes more than in a row that stays repaired as it was.
 
     Parameters
     ----------
