@@ -10,7 +10,7 @@
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
     ├── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
-    └── MissingPackageError (ImportError)  an extra that is not installed
+    └── MissingExtraError (ImportError)  a package that only some of fairshap needs is not installed
 
     FairshapWarning (UserWarning)
     ├── NothingToRepairWarning        no edit was made, with the reason
@@ -30,7 +30,7 @@ __all__ = [
     "InputError",
     "LedgerError",
     "MarginWarning",
-    "MissingPackageError",
+    "MissingExtraError",
     "ModelError",
     "NothingToRepairWarning",
     "OrderWarning",
@@ -73,7 +73,7 @@ class LedgerError(FairshapError, ValueError):
     """A ledger cannot be read, or belongs to another table."""
 
 
-class MissingPackageError(FairshapError, ImportError):
+class MissingExtraError(FairshapError, ImportError):
     """A package that only an extra brings is not installed, or is too old."""
 
 

@@ -7,7 +7,7 @@ from fairlearn.preprocessing import CorrelationRemover as FairlearnsOwn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap.baselines import CorrelationRemover
-from fairshap.exceptions import InputError, MissingPackageError
+from fairshap.exceptions import InputError, MissingExtraError
 from tests.baselines.conftest import WHO, D, encoded
 from tests.conftest import to_library, to_pandas
 
@@ -112,11 +112,11 @@ def test_nothing_but_the_attribute_is_refused():
 
 def test_without_fairlearn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fairlearn.preprocessing", None)
-    with pytest.raises(MissingPackageError, match=r"needs the package fairlearn.*fairshap\[fairlearn\]"):
+    with pytest.raises(MissingExtraError, match=r"needs the package fairlearn.*fairshap\[fairlearn\]"):
         CorrelationRemover(**WHO).fit(D.X)
 
 
 def test_an_old_fairlearn_is_refused(monkeypatch):
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.13.0")
-    with pytest.raises(MissingPackageError, match=r"0\.15 or later, not 0\.13\.0"):
+    with pytest.raises(MissingExtraError, match=r"0\.15 or later, not 0\.13\.0"):
         CorrelationRemover(**WHO).fit(D.X)

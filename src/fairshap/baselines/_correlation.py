@@ -11,7 +11,7 @@ from fairshap._messages import listing
 from fairshap._typing import Floats, Ints, Native
 from fairshap.baselines._attribute import AttributeReader
 from fairshap.baselines._base import RowTransformer, check_share
-from fairshap.exceptions import InputError, MissingPackageError
+from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.groups import Privileged
 from fairshap.models import ColumnEncoder
 from fairshap.table import NewColumn, Table
@@ -184,10 +184,8 @@ def _fairlearn_remover() -> Any:
     try:
         from fairlearn.preprocessing import CorrelationRemover as Remover
     except ImportError as error:
-        raise MissingPackageError(f"CorrelationRemover needs the package fairlearn. {advice}") from error
+        raise MissingExtraError(f"CorrelationRemover needs the package fairlearn. {advice}") from error
     version = metadata.version("fairlearn")
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
-        raise MissingPackageError(
-            f"CorrelationRemover needs fairlearn 0.15 or later, not {version}. {advice}"
-        )
+        raise MissingExtraError(f"CorrelationRemover needs fairlearn 0.15 or later, not {version}. {advice}")
     return Remover

@@ -187,7 +187,7 @@ class ReferenceEditor(_Editor):
         self.n_jobs = n_jobs
 
     def _draw(self, setting: Setting, labels: Labels) -> tuple[Ints, Ints, Ints]:
-        self.matches_ = match_rows(setting, labels, self.n_jobs)
+        self.matches_ = match_rows(setting, labels, n_jobs=self.n_jobs)
         best = self.matches_.best
         rows = np.flatnonzero(best >= 0)
         differ = setting.own.differ(rows, best[rows])
