@@ -24,6 +24,7 @@ def test_the_public_names_are_these():
         "Edits",
         "select_edits",
         "ColumnEncoder",
+        "baselines",
         "datasets",
         "exceptions",
         "matching",
@@ -44,7 +45,19 @@ def test_the_public_names_are_these():
         "training_adjustment_rate",
     }
     assert set(fairshap.datasets.__all__) == {"Dataset", "load", "make_biased", "names"}
-    for module in (fairshap, fairshap.metrics, fairshap.datasets, exceptions):
+    assert set(fairshap.baselines.__all__) == {
+        "BaselineClassifier",
+        "CorrelationRemover",
+        "CounterfactualAugmenter",
+        "DisparateImpactRemover",
+        "Prepared",
+        "RandomEditor",
+        "ReferenceEditor",
+        "Reweigher",
+        "SensitiveRemover",
+        "prepare",
+    }
+    for module in (fairshap, fairshap.metrics, fairshap.datasets, fairshap.baselines, exceptions):
         for name in module.__all__:
             assert hasattr(module, name)
 

@@ -4,7 +4,7 @@ The flow: table -> groups -> matching -> attribution -> edits -> retrained model
 the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
 """
 
-from fairshap import datasets, exceptions, matching, metrics
+from fairshap import baselines, datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
 from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor
@@ -25,7 +25,8 @@ __all__ = [
     "Edits",
     "ColumnEncoder",
     "datasets",
-    "exceptions",
     "matching",
     "metrics",
+    "baselines",
+    "exceptions",
 ]

@@ -19,6 +19,7 @@
     ├── UnmatchedRowsWarning          rows without a reference, left as they are
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
+    ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
 """
 
@@ -40,6 +41,7 @@ __all__ = [
     "PooledGroupsWarning",
     "TargetError",
     "UnmatchedRowsWarning",
+    "UnseenGroupsWarning",
 ]
 
 
@@ -122,6 +124,10 @@ class OrderWarning(FairshapWarning):
 
 class PooledGroupsWarning(FairshapWarning):
     """Groups of few rows are taken as one."""
+
+
+class UnseenGroupsWarning(FairshapWarning):
+    """The sensitive attribute holds values that it did not hold when fitting."""
 
 
 class MarginWarning(FairshapWarning):

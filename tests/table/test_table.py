@@ -304,3 +304,40 @@ def test_categories_in_another_order_are_the_same_categories():
     both = Table.read(above).above(below)
     assert both.native["a"].dtype == above["a"].dtype
     assert both.column(0).tolist() == [0, 1, 0, 1]
+
+
+def test_columns_are_chosen_and_new_ones_put_between(library, people):
+    X = to_library(people, library)
+    new = np.arange(6) / 2
+    out = open_store(X).compose([3, ("half", new), 0])
+    assert type(out) is type(X)
+    assert list(to_pandas(out).columns) == ["town", "half", "sex"]
+    assert to_pandas(out)["half"].tolist() == new.tolist()
+    assert to_pandas(out)["town"].dtype == to_pandas(X)["town"].dtype
+    assert to_pandas(open_store(X).compose([5, 2])).equals(to_pandas(X)[["joined", "children"]])
+
+
+def test_an_array_is_composed_too():
+    X = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.float32)
+    chosen = open_store(X).compose([2, 0])
+    assert chosen.dtype == np.float32
+    assert chosen.tolist() == [[3, 1], [6, 4]]
+    assert open_store(X).compose([1, ("new", np.array([0.5, 0.25]))]).tolist() == [[2, 0.5], [5, 0.25]]
+
+
+def test_composing_keeps_the_index_and_names_of_any_kind():
+    X = pd.DataFrame([[1, "x"], [2, "y"]], columns=[7, ("a", "b")], index=["same", "same"])
+    out = open_store(X).compose([1, ("new", np.array([0.5, 0.25]))])
+    assert list(out.columns) == [("a", "b"), "new"]
+    assert out.index.tolist() == ["same", "same"]
+    assert out["new"].tolist() == [0.5, 0.25]
+
+
+def test_mixed_rows_can_have_the_index_labels_of_rows():
+    X = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}, index=["p", "q"])
+    rows = np.array([1, 0, 1])
+    mixed = open_store(X).mix([rows, 1 - rows], rows)
+    assert mixed.index.tolist() == ["q", "p", "q"]
+    assert mixed["a"].tolist() == [2, 1, 2]
+    assert mixed["b"].tolist() == ["x", "y", "x"]
+    assert open_store(X).mix([rows, rows]).index.tolist() == [0, 1, 2]

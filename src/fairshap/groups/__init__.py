@@ -4,7 +4,7 @@ from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
 from fairshap.groups._labels import Labels, is_continuous, read_target
 from fairshap.groups._sensitive import Setting, check_order
 from fairshap.groups._twins import Twins
-from fairshap.groups._values import read_attribute
+from fairshap.groups._values import quantities, read_attribute, split_quantity
 from fairshap.groups._weights import check_weights
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "check_order",
     "check_weights",
     "is_continuous",
+    "quantities",
     "read_attribute",
     "read_target",
+    "split_quantity",
 ]

@@ -82,6 +82,8 @@ class Twins:
         """Return a target with those of the twins below it, in its own type."""
         n = len(self.weight) - len(self.of)
         longer = _safe_indexing(y, np.concatenate([np.arange(n), self.of]))
+        if isinstance(y, tuple):
+            return tuple(longer)
         if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
             longer.index = pd.RangeIndex(len(longer))
         return longer

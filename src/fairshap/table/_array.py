@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError
 from fairshap.table._cells import exceeds_floats, factorize
-from fairshap.table._store import Cells, Kind, Store
+from fairshap.table._store import Cells, Kind, NewColumn, Store
 
 
 class ArrayStore(Store):
@@ -75,11 +75,18 @@ class ArrayStore(Store):
         labels: list[Any] = rows.tolist()
         return labels
 
-    def mix(self, sources: Sequence[Ints]) -> Native:
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
         mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
         for column, rows in enumerate(sources):
             mixed[:, column] = self.native[rows, column]
         return np.ascontiguousarray(mixed)
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        own = [column for column in columns if isinstance(column, int)]
+        if len(own) == len(columns):
+            return self.native[:, own]
+        parts = [self.native[:, part] if isinstance(part, int) else part[1] for part in columns]
+        return np.column_stack(parts)
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         changed = self.native.copy()

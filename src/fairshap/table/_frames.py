@@ -13,7 +13,7 @@ from fairshap._messages import listing
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
 from fairshap.table._cells import exceeds_floats, factorize, is_missing
-from fairshap.table._store import Cells, Kind, Library, Store
+from fairshap.table._store import Cells, Kind, Library, NewColumn, Store
 
 
 class FrameStore(Store):
@@ -87,7 +87,7 @@ class PandasStore(FrameStore):
         labels: list[Any] = self.native.index[rows].tolist()
         return labels
 
-    def mix(self, sources: Sequence[Ints]) -> Native:
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
         # With its dtype said, a column of objects is not taken for text.
         columns = {}
         for column, rows in enumerate(sources):
@@ -95,7 +95,19 @@ class PandasStore(FrameStore):
             columns[column] = pd.Series(cells.array.take(rows), dtype=cells.dtype, copy=False)
         mixed = pd.DataFrame(columns, copy=False)
         mixed.columns = self.native.columns
-        return mixed
+        return mixed if labels is None else mixed.set_axis(self.native.index[labels], axis=0)
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        own = [column for column in columns if isinstance(column, int)]
+        if len(own) == len(columns):
+            return self.native.iloc[:, own]
+        parts: dict[int, Any] = {}
+        for place, part in enumerate(columns):
+            parts[place] = self.native.iloc[:, part] if isinstance(part, int) else part[1]
+        composed = pd.DataFrame(parts, index=self.native.index)
+        names = [self.names[part] if isinstance(part, int) else part[0] for part in columns]
+        composed.columns = pd.Index(names, tupleize_cols=False, name=self.native.columns.name)
+        return composed
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         changed = self.native.copy()
@@ -156,11 +168,22 @@ class NarwhalsStore(FrameStore):
         labels: list[Any] = rows.tolist()
         return labels
 
-    def mix(self, sources: Sequence[Ints]) -> Native:
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
         columns = [self.series(column)[rows].to_native() for column, rows in enumerate(sources)]
         if isinstance(self.native, pa.Table):
             return pa.table(columns, schema=self.native.schema)
         return type(self.native)(dict(zip(self.names, columns, strict=True)))
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        frame = self._wrap()
+        backend = nw.get_native_namespace(self.native)
+        parts = [
+            frame[:, part]
+            if isinstance(part, int)
+            else nw.new_series(str(part[0]), part[1], nw.Float64(), backend=backend)
+            for part in columns
+        ]
+        return frame.select(*parts).to_native()
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         if isinstance(self.native, pa.Table):

@@ -14,6 +14,9 @@ Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 #: For one column: the positions of the rows to change and the values they get.
 Cells: TypeAlias = tuple[Ints, Sequence[Any]]
 
+#: A column that is not in the table yet: its name and a number for each row.
+NewColumn: TypeAlias = tuple[Hashable, Floats]
+
 
 class Store(ABC):
     """Rows and columns in the user's own type; every method returns new objects.
@@ -47,8 +50,15 @@ class Store(ABC):
         """Return the index labels of the rows; their positions where there is no index."""
 
     @abstractmethod
-    def mix(self, sources: Sequence[Ints]) -> Native:
-        """Return a table whose column j holds the cells of the rows ``sources[j]``."""
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
+        """Return a table whose column j holds the cells of the rows ``sources[j]``.
+
+        It has a fresh index, or the index labels of the rows ``labels``, where there are any.
+        """
+
+    @abstractmethod
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        """Return the same rows with these columns: own ones by position, new ones by name and numbers."""
 
     @abstractmethod
     def assign(self, cells: Mapping[int, Cells]) -> Native:
