@@ -45,16 +45,16 @@ class Nearest(Matcher):
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
         """Return the nearest rows, in both directions."""
-        numbers, weights, codes = space.numbers, space.weights, space.codes
+        numbers, codes = space.numbers, space.codes
         compiled = is_large([(len(rows), len(others)) for rows, others in strata], space.width)
         parts = []
         for a, b in strata:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
                 numbers[a],
-                weights,
                 codes[a],
                 numbers[b],
                 codes[b],
+                space.costs,
                 k=int(self.k),
                 compiled=compiled,
                 n_threads=n_threads,
