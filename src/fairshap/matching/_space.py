@@ -1,7 +1,7 @@
 """The space that distances are taken in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from fairshap._kernels.distance import squared_distances
 from fairshap._kernels.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._typing import Bools, Codes, Floats, Ints
+from fairshap.exceptions import InputError
 from fairshap.table import Table
 
 
@@ -25,11 +26,20 @@ class Space:
         Categories, -1 where one is missing.
     costs : Costs
         What differences cost.
+
+    Attributes
+    ----------
+    holes : ndarray of bool, shape (numbers,)
+        Which columns of numbers have missing ones.
     """
 
     numbers: Floats
     codes: Codes
     costs: Costs
+    holes: Bools = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "holes", np.asarray(np.isnan(self.numbers).any(axis=0)))
 
     @classmethod
     def of(
@@ -80,11 +90,6 @@ class Space:
         """The number of columns."""
         return int(self.numbers.shape[1] + self.codes.shape[1])
 
-    @property
-    def holes(self) -> Bools:
-        """Which columns of numbers have missing ones."""
-        return np.asarray(np.isnan(self.numbers).any(axis=0))
-
     def squared(self, rows: Ints, others: Ints) -> Floats:
         """Return the squared distance of every one of some rows to every one of others."""
         return squared_distances(
@@ -105,4 +110,12 @@ class Space:
             self.codes[others],
             self.holes,
             self.costs,
+        )
+
+
+def check_finite(squared: Floats) -> None:
+    """Raise an error unless all squared distances are finite."""
+    if not np.isfinite(squared).all():
+        raise InputError(
+            "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
