@@ -146,9 +146,15 @@ def test_a_fitted_projection_stays_fitted_in_clones(freeze):
     expected = match(DATA.X, DATA.y, **WHO, matching=matcher)
     fs = pickle.loads(pickle.dumps(clone(FairSHAP(**WHO, matching=matcher))))  # noqa: S301
     assert_array_equal(fs.fit(DATA.X, DATA.y).matches_.distance, expected.distance)
-    fresh = clone(Nearest(projection=PCA(2).fit(np.eye(3))))
-    assert hasattr(fresh.projection, "components_")
-    assert clone(Nearest(projection=PCA(2))).projection is not None
+
+
+def test_clones_share_no_projection():
+    own = PCA(2).fit(np.eye(3))
+    copied = clone(Nearest(projection=own)).set_params(projection__n_components=1).projection
+    assert_array_equal(copied.components_, own.components_)
+    assert own.n_components == 2
+    fresh = PCA(2)
+    assert clone(Nearest(projection=fresh)).projection is not fresh
 
 
 def test_an_unfitted_transformer_is_never_fitted_itself_and_its_parameters_can_be_searched():

@@ -14,9 +14,9 @@ from fairshap.matching._embedding import Points, embed
 from fairshap.matching._space import Space
 
 # The graph: neighbours of a point, and candidates that are kept while it is built and while it is searched.
-_NEIGHBOURS, _WHILE_BUILT, _WHILE_SEARCHED = 16, 40, 128
+_NEIGHBOURS, _WHILE_BUILT, _WHILE_SEARCHED = 16, 40, 64
 # Candidates beyond k, so that rounding to 32 bits and missing numbers cost no reference.
-_MORE = 16
+_MORE = 8
 # References up to which a graph does not pay.
 _FEW = 1_000
 # The rows of the sample that is searched exactly too.

@@ -1,6 +1,7 @@
 """The nearest rows of the other group."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any, Literal
 
 import numpy as np
@@ -97,15 +98,10 @@ class Nearest(Matcher):
 
     def __sklearn_clone__(self) -> "Nearest":
         """Return a clone; a fitted projection stays fitted, or it would be fitted anew on other columns."""
-        params = self.get_params(deep=False)
-        return type(self)(
-            **{
-                name: value
-                if name == "projection" and value is not None and is_fitted(value)
-                else clone(value, safe=False)
-                for name, value in params.items()
-            }
-        )
+        params = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()}
+        if self.projection is not None and is_fitted(self.projection):
+            params["projection"] = deepcopy(self.projection)
+        return type(self)(**params)
 
     def check(self) -> None:
         """Raise an error unless the parameters make sense."""
