@@ -60,7 +60,7 @@ class Nearest(Matcher):
     search : {"exact", "approximate"}, default="exact"
         Whether references are the nearest rows, or near ones that a graph leads to (HNSW, of the extra
         ``fairshap[approximate]``). Exact searches leave out most rows of an ordinary table and are quicker
-        there; a graph pays from some 300,000 rows of twenty numbers on. Distances are exact in both, and
+        there; a graph may pay from some 300,000 rows of twenty numbers on. Distances are exact in both, and
         ties go to the lowest row, of those that were found. ``plan.basis.notes`` tells the ``recall`` and
         the ``distance_ratio`` in a sample of 500 rows that are searched exactly too; groups of at most 1,000
         rows are searched exactly only.
