@@ -33,7 +33,7 @@ Peer = Callable[[Dense, Dense], Dense]
 
 
 def largest_pair(name: str):
-    """Return the numbers, weights and codes of a table, and the rows of its largest pair of strata."""
+    """Return the space of a table, and the rows of its largest pair of strata."""
     data = datasets.load(name)
     train, _ = next(KFold(5, shuffle=True, random_state=1).split(data.X))
     X, y = data.X.iloc[train], data.y.iloc[train].to_numpy()
@@ -41,14 +41,14 @@ def largest_pair(name: str):
     labels, side = Labels.read(y, len(y)).codes, setting.groups.side
     pairs = [[np.flatnonzero((side == s) & (labels == label)) for s in (0, 1)] for label in (0, 1)]
     space = Space.of(setting.table, setting.columns)
-    return space.numbers, space.weights, space.codes, *max(pairs, key=lambda p: len(p[0]) * len(p[1]))
+    return space, *max(pairs, key=lambda p: len(p[0]) * len(p[1]))
 
 
-def one_hot(numbers, weights, codes) -> Dense:
+def one_hot(space: Space) -> Dense:
     """Return the same rows as float32 columns, whose squared distances are ours."""
-    scaled = (numbers - numbers.mean(axis=0)) * np.sqrt(weights)
+    scaled = (space.numbers - space.numbers.mean(axis=0)) * np.sqrt(space.weights)
     parts = [np.nan_to_num(scaled).astype(np.float32)]
-    for column in codes.T:
+    for column in space.codes.T:
         values, places = np.unique(column, return_inverse=True)
         parts.append(np.eye(len(values), dtype=np.float32)[places])
     return np.ascontiguousarray(np.hstack(parts))
@@ -80,16 +80,17 @@ def ask(peer: Peer, dense: list[Dense], ours: list[NDArray[np.float64]], limit: 
 
 
 def run(name: str) -> dict[str, float]:
-    numbers, weights, codes, a, b = largest_pair(name)
+    space, a, b = largest_pair(name)
+    numbers, codes = space.numbers, space.codes
     taken = []
     for _ in range(4):
         start = time.perf_counter()
         _, squared_a, _, squared_b = nearest_both_ways(
-            numbers[a], weights, codes[a], numbers[b], codes[b], compiled=True, n_threads=THREADS
+            numbers[a], codes[a], numbers[b], codes[b], space.costs, compiled=True, n_threads=THREADS
         )
         taken.append(time.perf_counter() - start)
     ours = float(np.median(taken[1:]))
-    dense = one_hot(numbers, weights, codes)
+    dense = one_hot(space)
     sides, distances = [dense[a], dense[b]], [np.sqrt(squared_a[:, 0]), np.sqrt(squared_b[:, 0])]
     del dense
     result = {"rows": len(a), "other_rows": len(b), "columns": sides[0].shape[1], "seconds": round(ours, 3)}

@@ -9,7 +9,8 @@ from sklearn.neighbors import NearestNeighbors
 from fairshap._kernels import blocks as blocks_module
 from fairshap._kernels import search as search_module
 from fairshap._kernels.blocks import blocks_of, buckets_of
-from fairshap._kernels.distance import MISMATCH, nearest_both_ways, search_plainly
+from fairshap._kernels.costs import Costs, equal_costs, terms_of
+from fairshap._kernels.distance import nearest_both_ways, search_plainly
 from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.search import search
 
@@ -38,17 +39,21 @@ def sides(draw, most_rows=6):
         numbers[:, kinds == 1] = rng.normal(size=(rows, int((kinds == 1).sum())))
         numbers[:, kinds == 2] = 0.7
         parts.append((numbers, rng.integers(-1, categories, size=(rows, c)).astype(np.int32)))
-    return (*parts, rng.random(p) + 0.1)
+    costs = equal_costs(rng.random(p) + 0.1, c)
+    if draw(st.booleans()):
+        # Costs of which some are the same, some 0, and none is a sum of powers of two.
+        costs = Costs(costs.weights, rng.choice([0.0, 0.3, 1.7], p), rng.choice([0.0, 0.7, 0.1], c))
+    return (*parts, costs)
 
 
-def assert_same_search(a, weights, codes_a, b, codes_b, threads, k=1):
+def assert_same_search(a, codes_a, b, codes_b, costs, threads, k=1):
     holes = np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
-    options = (a, weights, codes_a, b, codes_b, holes)
+    options = (a, codes_a, b, codes_b, holes, costs)
     expected = search_plainly(*options, k=k)
     for price in PRICES.values():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(search_module, "_PRICE", price)
-            found = search(*options, MISMATCH, k=k, n_threads=threads)
+            found = search(*options, k=k, n_threads=threads)
         for plain, compiled in zip(expected, found, strict=True):
             assert plain.shape == compiled.shape
             assert plain.tobytes() == compiled.tobytes()
@@ -57,31 +62,34 @@ def assert_same_search(a, weights, codes_a, b, codes_b, threads, k=1):
 @settings(deadline=None)
 @given(sides(), st.integers(1, 3), st.integers(1, 8))
 def test_the_compiled_search_is_the_plain_one_to_the_last_bit(drawn, threads, k):
-    (a, codes_a), (b, codes_b), weights = drawn
-    assert_same_search(a, weights, codes_a, b, codes_b, threads, k)
+    (a, codes_a), (b, codes_b), costs = drawn
+    assert_same_search(a, codes_a, b, codes_b, costs, threads, k)
 
 
 @needs_compiler
 @settings(deadline=None, max_examples=60)
 @given(sides(most_rows=1500), st.integers(1, 3), st.sampled_from([1, 2, 5, 70, 2000]))
 def test_so_it_is_over_many_blocks(drawn, threads, k):
-    (a, codes_a), (b, codes_b), weights = drawn
-    assert_same_search(a, weights, codes_a, b, codes_b, threads, k)
+    (a, codes_a), (b, codes_b), costs = drawn
+    assert_same_search(a, codes_a, b, codes_b, costs, threads, k)
 
 
 @needs_compiler
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("categories", [3, 300])
-def test_so_it_is_over_many_columns_and_groups(threads, categories, monkeypatch):
+@pytest.mark.parametrize("is_equal", [True, False])
+def test_so_it_is_over_many_columns_and_groups(threads, categories, is_equal, monkeypatch):
     monkeypatch.setattr(search_module, "_CELLS", 10_000_000)
     rng = np.random.default_rng(0)
     numbers = [rng.choice([0.0, 0.5, 1.0, np.nan], size=(rows, 5)) for rows in (90, 9000)]
     for side in numbers:
         side[:, 2] = rng.integers(0, 3, len(side))
     codes = [rng.integers(-1, categories, size=(rows, 300)).astype(np.int32) for rows in (90, 9000)]
-    weights = rng.random(5)
-    assert_same_search(numbers[0], weights, codes[0], numbers[1], codes[1], threads)
-    assert_same_search(numbers[1], weights, codes[1], numbers[0], codes[0], threads)
+    costs = equal_costs(rng.random(5), 300)
+    if not is_equal:
+        costs = Costs(costs.weights, rng.random(5), rng.choice([0.1, 0.2, 0.7], 300))
+    assert_same_search(numbers[0], codes[0], numbers[1], codes[1], costs, threads)
+    assert_same_search(numbers[1], codes[1], numbers[0], codes[0], costs, threads)
 
 
 @needs_compiler
@@ -90,8 +98,9 @@ def test_equal_rows_cost_no_time_and_the_lowest_stands_for_them():
     distinct = rng.integers(0, 3, size=(20, 4)).astype(float)
     a, b = distinct[rng.integers(0, 20, 3000)], distinct[rng.integers(0, 20, 5000)]
     none = np.empty((5000, 0), dtype=np.int32)
-    assert_same_search(a, np.ones(4), none[:3000], b, none, 2)
-    assert_same_search(a, np.ones(4), none[:3000], b, none, 2, k=3)
+    costs = equal_costs(np.ones(4), 0)
+    assert_same_search(a, none[:3000], b, none, costs, 2)
+    assert_same_search(a, none[:3000], b, none, costs, 2, k=3)
 
 
 def test_few_buckets_do_when_there_are_many_categories(monkeypatch):
@@ -101,7 +110,7 @@ def test_few_buckets_do_when_there_are_many_categories(monkeypatch):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 100, size=(200, 2)).astype(np.int32)
     none = np.empty((100, 0))
-    assert_same_search(none, np.ones(0), codes[:100], none, codes[100:], 1)
+    assert_same_search(none, codes[:100], none, codes[100:], equal_costs(np.ones(0), 2), 1)
 
 
 def test_blocks_hold_every_row_once_and_boxes_hold_their_rows():
@@ -111,7 +120,8 @@ def test_blocks_hold_every_row_once_and_boxes_hold_their_rows():
     numbers = np.column_stack([np.exp(rng.normal(scale=5, size=n)), np.ones(n)])
     codes = np.column_stack([rng.integers(0, 200, n), rng.integers(0, 2, n)]).astype(np.uint8)
     rows = Rows(numbers, np.empty((n, 0), dtype=np.uint8), codes)
-    blocks = blocks_of(rows, np.ones(2), MISMATCH, buckets_of(np.array([200, 2]), n))
+    terms = terms_of(equal_costs(np.ones(2), 2), np.zeros(2, dtype=bool))[2]
+    blocks = blocks_of(rows, terms, buckets_of(np.array([200, 2]), n))
     assert_array_equal(np.sort(blocks.order), np.arange(n))
     assert np.diff(blocks.starts).max() <= ROWS
     for b, (start, stop) in enumerate(zip(blocks.starts[:-1], blocks.starts[1:], strict=True)):
@@ -127,7 +137,7 @@ def test_compiled_searches_find_what_scikit_learn_finds():
     a, b = rng.normal(size=(20, 2)), rng.normal(size=(30, 2))
     none = np.empty((20, 0), dtype=np.int32), np.empty((30, 0), dtype=np.int32)
     nearest, squared, _, _ = nearest_both_ways(
-        a, np.ones(2), none[0], b, none[1], k=3, compiled=True, n_threads=2
+        a, none[0], b, none[1], equal_costs(np.ones(2), 0), k=3, compiled=True, n_threads=2
     )
     distances, neighbours = NearestNeighbors(n_neighbors=3, algorithm="brute").fit(b).kneighbors(a)
     assert_array_equal(nearest, neighbours)
@@ -142,7 +152,7 @@ def test_a_search_can_be_interrupted_and_reports_often(price, monkeypatch):
     rng = np.random.default_rng(0)
     a, codes = rng.normal(size=(3000, 10)), np.zeros((3000, 1), dtype=np.int32)
     told = []
-    sides = a, np.ones(10), codes, a, codes, np.zeros(10, dtype=bool), MISMATCH
+    sides = a, codes, a, codes, np.zeros(10, dtype=bool), equal_costs(np.ones(10), 1)
     search(*sides, k=1, n_threads=2, advance=told.append)
     assert sum(told) == 6000
     assert len(told) > 20

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
+from fairshap._kernels.costs import Terms
 from fairshap._kernels.ordering import ROWS, Buckets, Rows, order_rows
 from fairshap._typing import AnyCodes, Bytes, Floats, Ints
 
@@ -56,12 +57,12 @@ def buckets_of(sizes: Ints, n_rows: int) -> Buckets:
     return Buckets(n_buckets - 1, np.append(0, np.cumsum(np.minimum(sizes, n_buckets))))
 
 
-def blocks_of(rows: Rows, weights: Floats, mismatch: float, buckets: Buckets) -> Blocks:
+def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
     """Return the rows in blocks of similar ones."""
     n = len(rows.numbers)
     order = np.arange(n)
     is_start = np.zeros(n, dtype=np.bool_)
-    order_rows(rows, weights, mismatch, buckets, order, is_start)
+    order_rows(rows, terms, buckets, order, is_start)
     starts = np.append(np.flatnonzero(is_start), n)
     n_blocks = len(starts) - 1
     n_buckets = int(buckets.offsets[-1])

@@ -5,11 +5,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from fairshap._kernels.costs import Costs, terms_of
 from fairshap._progress import Advance
 from fairshap._typing import Bools, Codes, Floats, Ints
-
-# Two one-hot vectors of different categories are sqrt(2) apart.
-MISMATCH = 2.0
 
 # The distances held at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
@@ -28,40 +26,44 @@ def is_large(sizes: list[tuple[int, int]], n_columns: int) -> bool:
 
 def squared_distances(
     numbers: Floats,
-    weights: Floats,
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
     holes: Bools,
+    costs: Costs,
 ) -> Floats:
-    """Return the squared distance of every row of the first block to every row of the second.
+    """Return the squared distances of rows to others, as many as their shapes make without the last axis.
 
-    ``sum(weight (a - b)^2)`` over the numbers, plus ``MISMATCH`` for each category that differs and
-    for each number that is present on one side and missing (NaN) on the other; ``holes`` says which
-    columns of numbers may have missing ones. The columns without holes come first, then those with, then
-    the categories: always in this order, because ties follow the last bit.
+    Rows of shape (n, 1, columns) and (m, columns) make n x m distances, two blocks of the same shape one for
+    each pair. ``sum(weight (a - b)^2)`` over the numbers, plus what it costs for each number that is present
+    on one side and missing (NaN) on the other and for each category that differs; ``holes`` says which
+    columns of numbers may have missing ones.
     """
-    squared = np.zeros((len(numbers), len(other_numbers)))
-    for column in _in_order(holes):
-        a, b = numbers[:, column, None], other_numbers[None, :, column]
+    by_number, by_category, terms = terms_of(costs, holes)
+    squared = np.zeros(np.broadcast_shapes(numbers.shape[:-1], other_numbers.shape[:-1]))
+    for column, weight, lacking in zip(by_number, terms.weights, terms.lacking, strict=True):
+        a, b = numbers[..., column], other_numbers[..., column]
         gap = b - a
         with np.errstate(over="ignore"):
-            term = weights[column] * (gap * gap)
+            term = weight * (gap * gap)
         if holes[column]:
-            term = np.where(np.isnan(a) != np.isnan(b), MISMATCH, np.where(np.isnan(term), 0.0, term))
+            term = np.where(np.isnan(a) != np.isnan(b), lacking, np.where(np.isnan(term), 0.0, term))
         squared += term
-    mismatches = np.zeros(squared.shape, dtype=np.int32)
-    for a, b in zip(codes.T, other_codes.T, strict=True):
-        mismatches += a[:, None] != b[None, :]
-    return squared + MISMATCH * mismatches
+    differing = np.zeros(squared.shape)
+    for start, stop, mismatch in zip(terms.starts[:-1], terms.starts[1:], terms.mismatch, strict=True):
+        mismatches = np.zeros(squared.shape, dtype=np.int32)
+        for column in by_category[start:stop]:
+            mismatches += codes[..., column] != other_codes[..., column]
+        differing += mismatch * mismatches
+    return squared + differing
 
 
 def nearest_both_ways(
     numbers: Floats,
-    weights: Floats,
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
+    costs: Costs,
     *,
     k: int = 1,
     compiled: bool = False,
@@ -86,21 +88,21 @@ def nearest_both_ways(
     if not n or not m:
         return *_none_found(n, m, k), *_none_found(m, n, k)
     holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
-    sides = numbers, weights, codes, other_numbers, other_codes, holes
+    sides = numbers, codes, other_numbers, other_codes, holes, costs
     if compiled:
         from fairshap._kernels.search import search
 
-        return search(*sides, MISMATCH, k=k, n_threads=n_threads, advance=advance)
+        return search(*sides, k=k, n_threads=n_threads, advance=advance)
     return search_plainly(*sides, k=k, advance=advance)
 
 
 def search_plainly(
     numbers: Floats,
-    weights: Floats,
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
     holes: Bools,
+    costs: Costs,
     *,
     k: int = 1,
     advance: Advance = None,
@@ -111,7 +113,7 @@ def search_plainly(
     other_nearest, other_squared = np.empty((m, 0), dtype=np.int64), np.empty((m, 0))
     for block in _blocks(n, m):
         distances = squared_distances(
-            numbers[block], weights, codes[block], other_numbers, other_codes, holes
+            numbers[block, None], codes[block, None], other_numbers, other_codes, holes, costs
         )
         nearest[block], squared[block] = _lowest(distances, k)
         rows, nearer = _lowest(distances.T, k)
@@ -136,11 +138,6 @@ def _lowest(distances: Floats, k: int) -> tuple[Ints, Floats]:
     ordered = distances.argmin(axis=1)[:, None] if k == 1 else distances.argsort(axis=1, kind="stable")
     place = ordered[:, :k]
     return place, np.take_along_axis(distances, place, axis=1)
-
-
-def _in_order(holes: Bools) -> Ints:
-    """Return the columns of numbers in the order in which their terms are summed."""
-    return np.argsort(holes, kind="stable")
 
 
 def _blocks(n: int, m: int) -> Iterator[slice]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
+from fairshap._kernels.costs import Terms
 from fairshap._kernels.ordering import Rows
 from fairshap._typing import Floats, Ints
 
@@ -14,9 +15,8 @@ _WIDTH = 1024
 @compiled
 def nearest_rows(
     rows: Rows,
-    weights: Floats,
     others: Rows,
-    mismatch: float,
+    terms: Terms,
     start: int,
     stop: int,
     other_start: int,
@@ -34,10 +34,8 @@ def nearest_rows(
     ----------
     rows, others : Rows
         Turned round, so that the cells of a column stand in one piece.
-    weights : ndarray of float64, shape (columns,)
-        What a squared difference of one counts.
-    mismatch : float
-        What a category that differs counts, or a number that one row lacks.
+    terms : Terms
+        What differences cost.
     start, stop, other_start, other_stop : int
         Which rows of either side.
     nearest, squared : ndarray, shape (stop - start,)
@@ -48,9 +46,9 @@ def nearest_rows(
     """
     numbers, missing, codes = rows.numbers, rows.missing, rows.codes
     other_numbers, other_missing, other_codes = others.numbers, others.missing, others.codes
-    distance = np.empty(_WIDTH)
+    weights, lacking, starts, mismatch = terms.weights, terms.lacking, terms.starts, terms.mismatch
+    distance, differing = np.empty(_WIDTH), np.empty(_WIDTH)
     count = np.empty(_WIDTH, dtype=np.uint8)
-    total = np.empty(_WIDTH, dtype=np.int32)
     n_whole = len(weights) - len(missing)
     for low in range(other_start, other_stop, _WIDTH):
         width = min(_WIDTH, other_stop - low)
@@ -81,20 +79,19 @@ def nearest_rows(
                     distance[j] += w * (d * d)
             for h in range(len(missing)):
                 x = numbers[n_whole + h, i]
-                w = weights[n_whole + h]
+                w, lack = weights[n_whole + h], lacking[n_whole + h]
                 column = other_numbers[n_whole + h, low : low + width]
                 hole = missing[h, i]
                 holes = other_missing[h, low : low + width]
                 for j in range(width):
                     d = column[j] - x
-                    distance[j] += w * (d * d) if holes[j] == hole else mismatch
+                    distance[j] += w * (d * d) if holes[j] == hole else lack
             for j in range(width):
-                total[j] = 0
-            # At most 255 categories at a time, so that a byte can count them.
-            for first in range(0, len(codes), 255):
+                differing[j] = 0.0
+            for run in range(len(mismatch)):
                 for j in range(width):
                     count[j] = 0
-                last = min(first + 255, len(codes))
+                first, last, cost = starts[run], starts[run + 1], mismatch[run]
                 fours = last - (last - first) % 4
                 for c in range(first, fours, 4):
                     code0, code1, code2, code3 = (
@@ -120,9 +117,9 @@ def nearest_rows(
                     for j in range(width):
                         count[j] += np.uint8(column_codes[j] != code)
                 for j in range(width):
-                    total[j] += count[j]
+                    differing[j] += cost * count[j]
             for j in range(width):
-                distance[j] += mismatch * total[j]
+                distance[j] += differing[j]
             # Few rows are nearer than what is known: counting them is quicker than looking at each.
             mine = squared[i - start]
             nearer = 0

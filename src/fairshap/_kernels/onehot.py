@@ -39,18 +39,23 @@ def one_hot_blocks(numbers: Floats, columns: Ints) -> list[tuple[Ints, Codes]]:
     return blocks
 
 
-def without_one_hot(numbers: Floats, columns: Ints) -> tuple[Floats, Codes]:
-    """Return those of the given columns that stand for themselves, and codes for each one-hot block.
+def without_one_hot(numbers: Floats, columns: Ints, weights: Floats) -> tuple[Ints, Codes, Floats]:
+    """Return which of the columns stand for themselves, and the codes and the weight of each one-hot block.
 
-    Two rows that differ in a block differ in two of its columns by one, which is what a category that
-    differs costs: distances are the same, for fewer columns.
+    Two rows that differ in a block differ in two of its columns by one, which costs what a category that
+    differs does: distances are the same, for fewer columns. ``weights`` says what a squared difference of one
+    counts in each column; only a block in which that is the same becomes a category.
     """
-    blocks = one_hot_blocks(numbers, columns)
+    blocks = [
+        (run, places)
+        for run, places in one_hot_blocks(numbers, columns)
+        if (weights[run] == weights[run[0]]).all()
+    ]
     codes = np.empty((len(numbers), len(blocks)), dtype=np.int32)
     for k, (_, places) in enumerate(blocks):
         codes[:, k] = places
     alone = np.setdiff1d(columns, np.concatenate([columns[:0], *(run for run, _ in blocks)]))
-    return numbers[:, alone], codes
+    return alone, codes, np.array([weights[run[0]] for run, _ in blocks])
 
 
 def _count_ones(numbers: Floats) -> tuple[Floats, Bools]:

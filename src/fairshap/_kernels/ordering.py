@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
+from fairshap._kernels.costs import Terms
 from fairshap._typing import AnyCodes, Bools, Bytes, Floats, Ints
 
 # The rows of a block at most: a constant, so that loops over a block need no remainder.
@@ -39,9 +40,7 @@ class Buckets(NamedTuple):
 
 
 @compiled
-def order_rows(
-    rows: Rows, weights: Floats, mismatch: float, buckets: Buckets, order: Ints, is_start: Bools
-) -> None:
+def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start: Bools) -> None:
     """Order the rows so that similar ones stand together, and mark where blocks of them start.
 
     A tree: a part with too many rows is split in two by the column in which its rows are farthest apart.
@@ -62,7 +61,7 @@ def order_rows(
         middle = start
         if depth < _DEEPEST:
             part = order[start:stop]
-            column, pivot, is_one = _widest(rows, weights, mismatch, buckets, part, counts)
+            column, pivot, is_one = _widest(rows, terms, buckets, part, counts)
             if column >= 0:
                 middle += _split(rows, buckets.mask, part, column, pivot, is_one, aside)
         if middle in (start, stop):
@@ -75,15 +74,14 @@ def order_rows(
 
 
 @compiled
-def _widest(
-    rows: Rows, weights: Floats, mismatch: float, buckets: Buckets, part: Ints, counts: Ints
-) -> tuple[int, float, bool]:
+def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints) -> tuple[int, float, bool]:
     """Return the column to split by, where, and whether one category is split off.
 
     The column is the one in which a row is farthest, on average, from the half where it is not: half the
     variance of a number that is spread evenly, and a mismatch as often as two rows are parted. Columns of
     categories come after those of numbers; -1 if all rows are equal.
     """
+    weights, starts, mismatch = terms.weights, terms.starts, terms.mismatch
     n_numbers = rows.numbers.shape[1]
     step = max(1, len(part) // _SAMPLE)
     n_seen = (len(part) + step - 1) // step
@@ -99,7 +97,9 @@ def _widest(
         width = 0.5 * weights[k] * (squares / n_seen - mean * mean)
         if width > widest:
             widest, column, pivot = width, k, origin + mean
+    run = 0
     for k in range(rows.codes.shape[1]):
+        run += int(k == starts[run + 1])
         size = buckets.offsets[k + 1] - buckets.offsets[k]
         for v in range(size):
             counts[v] = 0
@@ -111,7 +111,7 @@ def _widest(
         # The most frequent category is split off; many rare ones are halved.
         is_frequent = counts[most] * _RARE >= n_seen
         share = counts[most] / n_seen if is_frequent else 0.5
-        width = mismatch * 2.0 * share * (1.0 - share)
+        width = mismatch[run] * 2.0 * share * (1.0 - share)
         if width > widest:
             widest, column, is_one = width, n_numbers + k, is_frequent
             if not is_frequent:

@@ -4,8 +4,9 @@ import numpy as np
 
 from fairshap._kernels.blocks import LANES, Blocks
 from fairshap._kernels.compiling import compiled
+from fairshap._kernels.costs import Terms
 from fairshap._kernels.ordering import ROWS, Rows
-from fairshap._kernels.visiting import add_numbers, bound, count_mismatches, keep_nearest
+from fairshap._kernels.visiting import add_categories, add_numbers, bound, keep_nearest
 from fairshap._typing import AnyCodes, Bytes, Floats, Ints
 
 # Groups are visited in rounds: after the one of the first round, only those whose bound is at most this share
@@ -23,8 +24,7 @@ def nearest_in_blocks(
     queries: Rows,
     order: Ints,
     blocks: Blocks,
-    weights: Floats,
-    mismatch: float,
+    terms: Terms,
     nearest: Ints,
     squared: Floats,
 ) -> int:
@@ -36,15 +36,14 @@ def nearest_in_blocks(
         The rows of one side, and which of them to search for; similar ones should follow one another.
     blocks : Blocks
         The rows of the other side.
-    weights : ndarray of float64, shape (columns of numbers,)
-        What a squared difference of one counts.
-    mismatch : float
-        What a category that differs counts, or a number that one row lacks.
+    terms : Terms
+        What differences cost.
     nearest, squared : ndarray, shape (queries, k)
         Written for the queries in ``order``: the nearest first, of equally near ones the lowest.
     """
     # Taken out of their tuples once: every look into a tuple counts a reference, which threads wait for.
     numbers, missing, codes = queries.numbers, queries.missing, queries.codes
+    weights, lacking, runs, mismatch = terms.weights, terms.lacking, terms.starts, terms.mismatch
     starts, rows = blocks.starts, blocks.order
     other_numbers, other_missing, other_codes = blocks.numbers, blocks.missing, blocks.codes
     low, high, gone, absent, first = blocks.boxes
@@ -53,7 +52,7 @@ def nearest_in_blocks(
     n_blocks, n_groups, last = len(first), len(group_first), nearest.shape[1] - 1
     group_bounds, buckets = np.empty(n_groups), np.empty(codes.shape[1], dtype=np.int64)
     bounds, distances = np.empty(LANES), np.empty(ROWS)
-    count, counts = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES), np.int32)
+    count, differing = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES))
     best, n_visited = 0, 0
     for position in range(len(order)):
         i, before = order[position], order[max(position - 1, 0)]
@@ -64,9 +63,9 @@ def nearest_in_blocks(
         least = np.inf
         for tile in range(len(group_low)):
             bound(
-                *(i, numbers, missing, buckets, weights, mismatch),
+                *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
                 *(group_low, group_high, group_gone, group_absent, tile),
-                *(count, counts, bounds),
+                *(count, differing, bounds),
             )
             for lane in range(min(LANES, n_groups - tile * LANES)):
                 group_bounds[tile * LANES + lane] = bounds[lane]
@@ -85,9 +84,9 @@ def nearest_in_blocks(
                     continue
                 group_bounds[g] = _DONE
                 bound(
-                    *(i, numbers, missing, buckets, weights, mismatch),
+                    *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
                     *(low, high, gone, absent, g),
-                    *(count, counts, bounds),
+                    *(count, differing, bounds),
                 )
                 for step in range(LANES):
                     lane = (home + step) % LANES
@@ -96,12 +95,12 @@ def nearest_in_blocks(
                     if b >= n_blocks or _is_done(bounds[lane], first[b], far, row):
                         continue
                     n_visited += 1
-                    if mismatch * count_mismatches(i, codes, other_codes, b, count, counts) > far:
+                    if not add_categories(i, codes, runs, mismatch, b, other_codes, far, count, differing):
                         continue
                     add_numbers(
-                        i, numbers, missing, weights, mismatch, b, other_numbers, other_missing, distances
+                        i, numbers, missing, weights, lacking, b, other_numbers, other_missing, distances
                     )
-                    if keep_nearest(i, b, starts, rows, mismatch, counts, distances, nearest, squared):
+                    if keep_nearest(i, b, starts, rows, differing, distances, nearest, squared):
                         best = b
     return n_visited
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.blocks import Blocks, blocks_of, buckets_of
+from fairshap._kernels.costs import Costs, Terms, terms_of
 from fairshap._kernels.distance import Found
 from fairshap._kernels.nearest import nearest_rows
 from fairshap._kernels.ordering import ROWS, Rows
@@ -32,20 +33,20 @@ class Side(NamedTuple):
 
 def search(
     numbers: Floats,
-    weights: Floats,
     codes: Codes,
     other_numbers: Floats,
     other_codes: Codes,
     holes: Bools,
-    mismatch: float,
+    costs: Costs,
     *,
     k: int,
     n_threads: int,
     advance: Advance = None,
 ) -> Found:
     """Return what :func:`fairshap._kernels.distance.nearest_both_ways` does, of two sides with rows."""
-    order = np.argsort(holes, kind="stable")
-    weights = weights[order]
+    by_number, by_category, terms = terms_of(costs, holes)
+    if len(terms.mismatch) > 1:
+        codes, other_codes = codes[:, by_category], other_codes[:, by_category]
     blocks = [(numbers, codes), (other_numbers, other_codes)]
     sizes = np.maximum(codes.max(axis=0), other_codes.max(axis=0)).astype(np.int64) + 2
     buckets = buckets_of(sizes, max(len(numbers), len(other_numbers)))
@@ -56,19 +57,19 @@ def search(
         cells, categories = blocks[i]
         # A missing category, -1, becomes 0.
         rows = Rows(
-            _filled(cells, order),
+            _filled(cells, by_number),
             np.isnan(cells[:, holes]).astype(np.uint8),
             np.add(categories, 1, dtype=np.int32).astype(narrow, order="C"),
         )
-        return Side(rows, blocks_of(rows, weights, mismatch, buckets))
+        return Side(rows, blocks_of(rows, terms, buckets))
 
     in_threads(build, [(0,), (1,)], n_threads, lambda item, side: found.update({item[0]: side}))
     side, other = found[0], found[1]
-    if k == 1 and _is_hard(side, other, weights, mismatch):
-        return _search_everything(side.rows, other.rows, weights, mismatch, n_threads, advance)
+    if k == 1 and _is_hard(side, other, terms):
+        return _search_everything(side.rows, other.rows, terms, n_threads, advance)
     return (
-        *_search_blocks(side, other, weights, mismatch, k, n_threads, advance),
-        *_search_blocks(other, side, weights, mismatch, k, n_threads, advance),
+        *_search_blocks(side, other, terms, k, n_threads, advance),
+        *_search_blocks(other, side, terms, k, n_threads, advance),
     )
 
 
@@ -80,7 +81,7 @@ def _filled(numbers: Floats, order: Ints) -> Floats:
 
 
 def _search_blocks(
-    side: Side, other: Side, weights: Floats, mismatch: float, k: int, n_threads: int, advance: Advance
+    side: Side, other: Side, terms: Terms, k: int, n_threads: int, advance: Advance
 ) -> tuple[Ints, Floats]:
     """Return the k nearest rows of the other side for each row of one, and their squared distances."""
     n, m = len(side.rows.numbers), len(other.rows.numbers)
@@ -91,7 +92,7 @@ def _search_blocks(
 
     def work(start: int) -> int:
         order = side.blocks.order[start : start + size]
-        nearest_in_blocks(side.rows, order, other.blocks, weights, mismatch, nearest, squared)
+        nearest_in_blocks(side.rows, order, other.blocks, terms, nearest, squared)
         return len(order)
 
     in_threads(
@@ -103,7 +104,7 @@ def _search_blocks(
     return nearest, squared
 
 
-def _is_hard(side: Side, other: Side, weights: Floats, mismatch: float) -> bool:
+def _is_hard(side: Side, other: Side, terms: Terms) -> bool:
     """Say whether looking into blocks, there and back, would take longer than taking every distance once."""
     n_pairs = 0.0
     for queries, references in ((side, other), (other, side)):
@@ -111,16 +112,12 @@ def _is_hard(side: Side, other: Side, weights: Floats, mismatch: float) -> bool:
         step = max(_RUN, n // (_TRIED // _RUN))
         nearest, squared = np.empty((n, 1), dtype=np.int64), np.empty((n, 1))
         tried = np.concatenate([queries.blocks.order[start : start + _RUN] for start in range(0, n, step)])
-        n_visited = nearest_in_blocks(
-            queries.rows, tried, references.blocks, weights, mismatch, nearest, squared
-        )
+        n_visited = nearest_in_blocks(queries.rows, tried, references.blocks, terms, nearest, squared)
         n_pairs += n_visited * ROWS * n / len(tried)
     return _PRICE * n_pairs > len(side.rows.numbers) * len(other.rows.numbers)
 
 
-def _search_everything(
-    rows: Rows, others: Rows, weights: Floats, mismatch: float, n_threads: int, advance: Advance
-) -> Found:
+def _search_everything(rows: Rows, others: Rows, terms: Terms, n_threads: int, advance: Advance) -> Found:
     """Return the nearest rows both ways in one pass over all distances, a square of them at a time."""
     n, m = len(rows.numbers), len(others.numbers)
     columns, other_columns = _by_column(rows), _by_column(others)
@@ -136,7 +133,7 @@ def _search_everything(
             np.full(other_stop - other_start, start),
             np.full(other_stop - other_start, np.inf),
         )
-        nearest_rows(columns, weights, other_columns, mismatch, start, stop, other_start, other_stop, *found)
+        nearest_rows(columns, other_columns, terms, start, stop, other_start, other_stop, *found)
         return found
 
     n_pairs, n_told = 0, 0

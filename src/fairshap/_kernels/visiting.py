@@ -5,10 +5,7 @@ import numpy as np
 from fairshap._kernels.blocks import LANES
 from fairshap._kernels.compiling import compiled
 from fairshap._kernels.ordering import ROWS
-from fairshap._typing import AnyCodes, Bytes, Codes, Floats, Ints
-
-# The columns that a byte can count.
-_COUNTABLE = 255
+from fairshap._typing import AnyCodes, Bytes, Floats, Ints
 
 
 # A bound is summed up in the same order as a distance, from terms that are not greater. Rounding keeps the
@@ -21,14 +18,16 @@ def bound(
     missing: Bytes,
     buckets: Ints,
     weights: Floats,
-    mismatch: float,
+    lacking: Floats,
+    starts: Ints,
+    mismatch: Floats,
     low: Floats,
     high: Floats,
     gone: Bytes,
     absent: Bytes,
     tile: int,
     count: Bytes,
-    counts: Codes,
+    differing: Floats,
     bounds: Floats,
 ) -> None:
     """Write the least squared distance that a row in each box of a tile can have."""
@@ -44,46 +43,61 @@ def bound(
             gap = gap if gap > 0.0 else 0.0
             bounds[lane] += w * (gap * gap)
     for h in range(n_holes):
-        x, w = numbers[i, n_whole + h], weights[n_whole + h]
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
         hole = missing[i, h]
         for lane in range(LANES):
             below, above = low[tile, n_whole + h, lane] - x, x - high[tile, n_whole + h, lane]
             gap = below if below > above else above
             gap = gap if gap > 0.0 and hole == 0 else 0.0
-            bounds[lane] += mismatch if gone[tile, 2 * h + hole, lane] != 0 else w * (gap * gap)
+            bounds[lane] += lack if gone[tile, 2 * h + hole, lane] != 0 else w * (gap * gap)
     for lane in range(LANES):
-        counts[lane] = 0
-    for start in range(0, len(buckets), _COUNTABLE):
+        differing[lane] = 0.0
+    for run in range(len(mismatch)):
         for lane in range(LANES):
             count[lane] = 0
-        for k in range(start, min(start + _COUNTABLE, len(buckets))):
+        for k in range(starts[run], starts[run + 1]):
             bucket = buckets[k]
             for lane in range(LANES):
                 count[lane] += absent[tile, bucket, lane]
+        cost = mismatch[run]
         for lane in range(LANES):
-            counts[lane] += count[lane]
+            differing[lane] += cost * count[lane]
     for lane in range(LANES):
-        bounds[lane] += mismatch * counts[lane]
+        bounds[lane] += differing[lane]
 
 
 @compiled
-def count_mismatches(i: int, codes: AnyCodes, others: AnyCodes, b: int, count: Bytes, counts: Codes) -> int:
-    """Count the categories in which each row of a block differs from row i, and return the fewest."""
+def add_categories(
+    i: int,
+    codes: AnyCodes,
+    starts: Ints,
+    mismatch: Floats,
+    b: int,
+    others: AnyCodes,
+    farthest: float,
+    count: Bytes,
+    differing: Floats,
+) -> int:
+    """Write the part of the squared distances to the rows of a block that the categories make up.
+
+    Returns how many rows that part alone does not put beyond the farthest.
+    """
     for j in range(ROWS):
-        counts[j] = 0
-    for start in range(0, codes.shape[1], _COUNTABLE):
+        differing[j] = 0.0
+    for run in range(len(mismatch)):
         for j in range(ROWS):
             count[j] = 0
-        for k in range(start, min(start + _COUNTABLE, codes.shape[1])):
+        for k in range(starts[run], starts[run + 1]):
             code = codes[i, k]
             for j in range(ROWS):
                 count[j] += np.uint8(others[b, k, j] != code)
+        cost = mismatch[run]
         for j in range(ROWS):
-            counts[j] += count[j]
-    fewest = int(counts[0])
+            differing[j] += cost * count[j]
+    n_near = 0
     for j in range(ROWS):
-        fewest = min(fewest, int(counts[j]))
-    return fewest
+        n_near += int(differing[j] <= farthest)
+    return n_near
 
 
 @compiled
@@ -92,7 +106,7 @@ def add_numbers(
     numbers: Floats,
     missing: Bytes,
     weights: Floats,
-    mismatch: float,
+    lacking: Floats,
     b: int,
     others: Floats,
     others_missing: Bytes,
@@ -109,11 +123,11 @@ def add_numbers(
             d = others[b, k, j] - x
             distances[j] += w * (d * d)
     for h in range(n_holes):
-        x, w = numbers[i, n_whole + h], weights[n_whole + h]
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
         hole = missing[i, h]
         for j in range(ROWS):
             d = others[b, n_whole + h, j] - x
-            distances[j] += w * (d * d) if others_missing[b, h, j] == hole else mismatch
+            distances[j] += w * (d * d) if others_missing[b, h, j] == hole else lack
 
 
 @compiled
@@ -122,8 +136,7 @@ def keep_nearest(
     b: int,
     starts: Ints,
     rows: Ints,
-    mismatch: float,
-    counts: Codes,
+    differing: Floats,
     distances: Floats,
     nearest: Ints,
     squared: Floats,
@@ -132,7 +145,7 @@ def keep_nearest(
     farthest = squared[i, squared.shape[1] - 1]
     n_near = 0
     for j in range(ROWS):
-        distances[j] += mismatch * counts[j]
+        distances[j] += differing[j]
         n_near += int(distances[j] <= farthest)
     is_nearest = False
     if n_near > 0:

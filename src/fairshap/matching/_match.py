@@ -13,6 +13,7 @@ from fairshap.groups import Groups, Labels, Privileged, Setting
 from fairshap.matching._matcher import Matcher
 from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import Basis, MatchPlan
+from fairshap.matching._space import check_finite
 from fairshap.matching._strata import strata_of
 
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
@@ -122,10 +123,7 @@ def match_rows(
             lambda rows: progress.advance(rows, rows),
         )
     row, reference, weight, squared = found.row, found.reference, found.weight, found.squared
-    if not np.isfinite(squared).all():
-        raise InputError(
-            "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
-        )
+    check_finite(squared)
     if pairing == "each":
         # A privileged row has references of several groups: they share its weight, the nearest first.
         weight = weight / np.bincount(row, weight, minlength=table.n_rows)[row]

@@ -1,0 +1,410 @@
+"""Nearest rows against the definition, pair by pair."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
+from fairshap.exceptions import ColumnError, InputError, UnmatchedRowsWarning
+from fairshap.groups import Setting
+from fairshap.matching import Nearest
+from tests.conftest import to_library
+
+SETTING = {"sensitive": "sex", "privileged": "m"}
+NUMBERS, CATEGORIES = ("age", "income"), ("town", "job")
+DATA = datasets.make_biased(300, random_state=0)
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(8, 20))
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["m", "f"], n),
+            "age": rng.choice([20.0, 30.0, 45.0, np.nan], n),
+            "income": rng.normal(size=n).round(1) * 1000,
+            "town": rng.choice(["x", "y", "z", None], n),
+            "job": rng.choice(["a", "b"], n),
+        }
+    )
+    X.loc[:3, "sex"] = ["m", "f", "m", "f"]
+    y = rng.integers(0, 2, n)
+    y[:4] = [0, 0, 1, 1]
+    return X, y
+
+
+weight_of_columns = st.dictionaries(
+    st.sampled_from(["age", "income", "town", "job"]), st.sampled_from([0.0, 0.3, 1.0, 2.5, 7.0]), max_size=3
+)
+
+
+def squared_by_hand(X, i, j, column_weights, mismatch):
+    """One cell at a time."""
+    squared = 0.0
+    for column in NUMBERS:
+        spread = X[column].std(ddof=0)
+        # A constant column, or one without any number.
+        spread = spread if spread > 0 else 1.0
+        a, b = X[column][i] / spread, X[column][j] / spread
+        n_missing = int(np.isnan(a)) + int(np.isnan(b))
+        cost = {0: (a - b) ** 2, 1: mismatch, 2: 0.0}[n_missing]
+        squared += column_weights.get(column, 1.0) * cost
+    for column in CATEGORIES:
+        a, b = X[column][i], X[column][j]
+        same = (pd.isna(a) and pd.isna(b)) or a == b
+        squared += column_weights.get(column, 1.0) * (0.0 if same else mismatch)
+    return squared
+
+
+def plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch):
+    """For each row, its references' distances and weights, the nearest first."""
+    plan = {}
+    for i in range(len(X)):
+        distances = sorted(
+            np.sqrt(squared_by_hand(X, i, j, column_weights, mismatch))
+            for j in range(len(X))
+            if X["sex"][i] != X["sex"][j] and y[i] == y[j]
+        )[:k]
+        near = [d for d in distances if d <= caliper]
+        if weights == "distance":
+            exact = [d for d in near if d < 1e-9]
+            near, raw = (exact, [1.0] * len(exact)) if exact else (near, [1 / d for d in near])
+        else:
+            raw = [1.0] * len(near)
+        if near:
+            plan[i] = near, [w / sum(raw) for w in raw]
+    return plan
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
+@settings(max_examples=60, deadline=None)
+@given(
+    tables(),
+    st.integers(1, 6),
+    st.sampled_from(["uniform", "distance"]),
+    st.sampled_from([np.inf, 2.03, 1.01, 0.31]),
+    weight_of_columns,
+    st.sampled_from([2.0, 0.7, 5.0]),
+)
+def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_weights, mismatch):
+    X, y = table
+    expected = plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch)
+    matcher = Nearest(
+        k,
+        weights=weights,
+        caliper=None if caliper == np.inf else caliper,
+        column_weights=column_weights,
+        mismatch=mismatch,
+    )
+    if not expected:
+        with pytest.raises(InputError, match="the smallest distance is"):
+            match(X, y, **SETTING, matching=matcher)
+        return
+    plan = match(X, y, **SETTING, matching=matcher)
+    assert_array_equal(np.unique(plan.row), list(expected))
+    for i, (distances, shares) in expected.items():
+        mine = plan.row == i
+        assert_allclose(plan.distance[mine], distances, atol=1e-7)
+        assert_allclose(plan.weight[mine], shares, atol=1e-7)
+    for row, reference, distance in zip(plan.row, plan.reference, plan.distance, strict=True):
+        squared = squared_by_hand(X, row, reference, column_weights, mismatch)
+        assert_allclose(distance, np.sqrt(squared), atol=1e-7)
+    assert (X["sex"].to_numpy()[plan.row] != X["sex"].to_numpy()[plan.reference]).all()
+    assert (y[plan.row] == y[plan.reference]).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(), weight_of_columns, st.sampled_from([2.0, 0.7]))
+def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, column_weights, mismatch):
+    X, _ = table
+    setting = Setting.read(X, "sex", "m", None, is_fitted=False)
+    space = Nearest(column_weights=column_weights, mismatch=mismatch).space(setting)
+    rows = np.arange(len(X))
+    squared = space.squared(rows, rows[3:])
+    expected = [[squared_by_hand(X, i, j, column_weights, mismatch) for j in rows[3:]] for i in rows]
+    assert_allclose(squared, expected, atol=1e-7)
+    i, j = np.divmod(np.arange(squared.size), len(X) - 3)
+    assert space.squared_of_pairs(i, j + 3).tobytes() == squared.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"column_weights": {"x1": 3.0, "zip": 0.5, "job": 0.0}, "mismatch": 0.9},
+        {"k": 4, "weights": "distance", "caliper": 1.5},
+    ],
+)
+def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 1500
+    X = pd.DataFrame(
+        {
+            "sex": rng.choice(["m", "f"], n),
+            "x1": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "x2": rng.integers(0, 5, n),
+            "zip": rng.integers(0, 40, n).astype(str),
+            "job": rng.choice(list("abc"), n),
+        }
+    )
+    y = rng.integers(0, 2, n)
+    plans = []
+    for small, n_jobs in ((10**12, 1), (0, 1), (0, 2)):
+        monkeypatch.setattr("fairshap._kernels.distance._SMALL", small)
+        plans.append(match(X, y, **SETTING, matching=Nearest(**options), n_jobs=n_jobs))
+    for plan in plans[1:]:
+        for name in ("row", "reference", "weight", "distance"):
+            assert getattr(plan, name).tobytes() == getattr(plans[0], name).tobytes()
+
+
+def test_an_exact_match_takes_all_the_weight_and_tiny_distances_stay_finite():
+    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "f", "m"], "x": [0.0, 0.0, 0.0, 1.0, 5.0, 5.0]})
+    plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3, weights="distance"))
+    assert plan.reference[plan.row == 0].tolist() == [1, 2]
+    assert plan.weight[plan.row == 0].tolist() == [0.5, 0.5]
+    numbers = np.array([[1, 0.0], [0, 1e-155], [0, 3e-155], [1, 0.0], [0, 1.0]])
+    plan = match(numbers, [0, 0, 0, 1, 1], sensitive=0, privileged=1, matching=Nearest(2, weights="distance"))
+    assert_allclose(plan.weight[plan.row == 0], [0.75, 0.25])
+
+
+def test_a_function_of_the_distances_weighs():
+    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
+    y, seen = [0, 0, 0, 1, 1], []
+
+    def halve(distances):
+        seen.append(distances.copy())
+        distances[:] = distances.max(axis=1, keepdims=True) - distances + 0.5
+        return distances * 1e308
+
+    plan = match(X, y, **SETTING, matching=Nearest(2, weights=halve))
+    distances = plan.distance[plan.row == 0]
+    raw = distances.max() - distances + 0.5
+    assert_allclose(plan.weight[plan.row == 0], raw / raw.sum())
+    assert_allclose(distances, np.array([1.0, 2.0]) / X["x"].std(ddof=0))
+    assert [array.shape for array in seen] == [(2, 1), (1, 2), (1, 1), (1, 1)]
+
+
+def test_the_heaviest_is_the_best_though_it_is_not_the_nearest():
+    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
+    plan = match(X, [0, 0, 0, 1, 1], **SETTING, matching=Nearest(2, weights=lambda d: d + 1e-9))
+    assert plan.best[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda d: d.sum(axis=1), "returned shape"),
+        (lambda d: -d - 1, "returned -1 .*finite numbers from 0 on"),
+        (lambda d: d * np.nan, "returned nan"),
+        (lambda d: np.zeros_like(d), "weights gave 0 to every reference of"),
+        (lambda d: "heavy", "returned a str; it must return numbers"),
+    ],
+)
+def test_functions_that_return_no_weights_are_refused(function, text):
+    X = pd.DataFrame({"sex": ["m", "f"] * 4, "x": [0.0] * 8})
+    with pytest.raises(InputError, match=text):
+        match(X, [0, 0, 0, 0, 1, 1, 1, 1], **SETTING, matching=Nearest(2, weights=function))
+
+
+def test_rows_beyond_the_caliper_stay_unmatched_and_are_counted():
+    X = pd.DataFrame({"sex": ["m", "f", "m", "f", "m", "f"], "x": [0.0, 0.1, 5.0, 9.0, 20.0, 20.1]})
+    y = [0, 0, 0, 0, 1, 1]
+    limit = 0.2 / X["x"].std(ddof=0)
+    with pytest.warns(UnmatchedRowsWarning) as caught:
+        plan = match(X, y, **SETTING, matching=Nearest(3, caliper=limit))
+    text = "2 of 6 rows have no reference and stay as they are: 2 rows have no row of the other group within "
+    assert f"{text}caliper={limit}." in str(caught[0].message)
+    assert plan.best.tolist() == [1, 0, -1, -1, 5, 4]
+    assert_array_equal(plan.weight, 1.0)
+    assert plan.basis.notes == {"rows_with_fewer_than_k": 4}
+
+
+def test_a_caliper_is_the_largest_distance_itself():
+    numbers = np.array([[1, 0.0], [0, 3.0], [1, 0.0], [0, 3.0]])
+    who = {"sensitive": 0, "privileged": 1}
+    assert len(match(numbers, [0, 0, 1, 1], **who, matching=Nearest(caliper=3))) == 4
+    with pytest.raises(InputError, match=r"within caliper=2\.9; the smallest distance is 3\. Give a larger"):
+        match(numbers, [0, 0, 1, 1], **who, matching=Nearest(caliper=2.9))
+
+
+def test_of_several_groups_those_within_the_caliper_share_the_weight():
+    X = pd.DataFrame({"race": ["w", "b", "c", "w", "b", "c"], "x": [0.0, 1.0, 9.0, 0.0, 1.0, 2.0]})
+    limit = 2.5 / X["x"].std(ddof=0)
+    with pytest.warns(UnmatchedRowsWarning, match="1 rows have no row of the other group"):
+        plan = match(
+            X,
+            [0, 0, 0, 1, 1, 1],
+            sensitive="race",
+            privileged="w",
+            pairing="each",
+            min_group_size=1,
+            matching=Nearest(caliper=limit),
+        )
+    assert plan.reference[plan.row == 0].tolist() == [1]
+    assert plan.reference[plan.row == 3].tolist() == [4, 5]
+    assert plan.weight[plan.row == 3].tolist() == [0.5, 0.5]
+    assert plan.unmatched.tolist() == [2]
+
+
+def test_fewer_references_than_k_are_all_taken_and_counted():
+    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m", "f"], "x": [0.0, 1.0, 2.0, 3.0, 9.0, 9.0]})
+    plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3))
+    assert np.bincount(plan.row).tolist() == [3, 1, 1, 1, 1, 1]
+    assert plan.basis.notes == {"rows_with_fewer_than_k": 5}
+    assert match(X, [0, 0, 0, 0, 1, 1], **SETTING).basis.notes == {}
+
+
+def test_a_weight_of_zero_leaves_a_column_out():
+    X = pd.DataFrame(
+        {"sex": ["m", "f"] * 4, "a": range(8), "b": list("xyzxyzxy"), "c": [3, 1, 4, 1, 5, 9, 2, 6]}
+    )
+    y = [0, 0, 0, 0, 1, 1, 1, 1]
+    for column in "abc":
+        weighed = match(X, y, **SETTING, matching=Nearest(2, column_weights={column: 0}))
+        without = match(X.drop(columns=column), y, **SETTING, matching=Nearest(2))
+        assert_array_equal(weighed.reference, without.reference)
+        assert_array_equal(weighed.distance, without.distance)
+
+
+def test_columns_of_an_array_weigh_by_position_and_one_hot_blocks_stay_what_they_are():
+    rng = np.random.default_rng(0)
+    n = 60
+    table = np.column_stack([rng.integers(0, 2, n), rng.normal(size=n), np.eye(3)[rng.integers(0, 3, n)]])
+    table[:4, 0] = [0, 1, 0, 1]
+    y = np.tile([0, 0, 1, 1], n // 4)
+    for weights in ({1: 2.0}, {2: 5.0, -1: 0.3}, {2: 0.4, 3: 0.4, 4: 0.4}, {3: 0.0}):
+        # A mismatch is one of categories: columns of ones and zeros are numbers here.
+        matcher = Nearest(2, column_weights=weights, mismatch=9.0)
+        plan = match(table, y, sensitive=0, privileged=1, matching=matcher)
+        scale = np.ones(5)
+        for position, weight in weights.items():
+            scale[position] = weight
+        gaps = table[plan.row] - table[plan.reference]
+        assert_allclose(plan.distance**2, (scale[1:] * gaps[:, 1:] ** 2).sum(axis=1), atol=1e-12)
+        scaled = table[:, 1:] * np.sqrt(scale[1:])
+        whole = ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2)
+        whole[(table[:, :1] == table[:, 0]) | (y[:, None] != y)] = np.inf
+        assert_allclose(plan.distance**2, np.sort(whole, axis=1)[:, :2].ravel(), atol=1e-12)
+
+
+def test_objects_in_an_array_are_categories():
+    table = np.array(
+        [["m", "x", 1.0], ["f", "y", 1.0], ["f", "x", 2.5], ["m", "x", 0.0], ["f", "x", 0.0]], object
+    )
+    y = [0, 0, 0, 1, 1]
+    assert match(table, y, sensitive=0, privileged="m").best[0] == 1
+    assert match(table, y, sensitive=0, privileged="m", matching=Nearest(mismatch=3.0)).best[0] == 2
+    assert (
+        match(table, y, sensitive=0, privileged="m", matching=Nearest(column_weights={1: 1.5})).best[0] == 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"weights": "distence"},
+            "'uniform', 'distance', or a function of the distances. Did you mean 'distance'",
+        ),
+        ({"weights": None}, "weights=None is not known"),
+        ({"search": "fast"}, "'exact', 'approximate'"),
+        ({"search": True}, "search=True is not known"),
+        ({"caliper": -1}, "caliper=-1 is not a distance"),
+        ({"caliper": np.nan}, "caliper=nan is not a distance"),
+        ({"caliper": np.inf}, "or None for no limit"),
+        ({"caliper": True}, "caliper=True is not a distance"),
+        ({"caliper": "1"}, "caliper='1' is not a distance"),
+        ({"mismatch": -0.1}, "mismatch=-0.1 is not a cost"),
+        ({"mismatch": np.nan}, "mismatch=nan is not a cost"),
+        ({"mismatch": None}, "mismatch=None is not a cost"),
+        ({"mismatch": False}, "mismatch=False is not a cost"),
+        ({"column_weights": {"agee": 1}}, "column_weights='agee' is not a column of X.*Did you mean 'age'"),
+        ({"column_weights": {"sex": 0}}, "names 'sex', the sensitive attribute"),
+        ({"column_weights": {"age": -1}}, r"column_weights\['age'\]=-1 is not a weight"),
+        ({"column_weights": {"age": np.nan}}, r"column_weights\['age'\]=nan"),
+        ({"column_weights": {"age": "2"}}, r"column_weights\['age'\]='2'"),
+        ({"column_weights": {"age": True}}, r"column_weights\['age'\]=True"),
+        ({"column_weights": [1.0, 2.0]}, "is not a mapping; give the weights by column, such as"),
+        (
+            {"column_weights": dict.fromkeys(["age", "children", "town", "member", "joined"], 0)},
+            "leave no column that counts",
+        ),
+        (
+            {"column_weights": dict.fromkeys(["age", "children", "joined"], 0), "mismatch": 0},
+            "leave no column that counts",
+        ),
+    ],
+)
+def test_parameters_without_meaning_are_refused(people, options, text):
+    with pytest.raises(InputError, match=text):
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(**options))
+
+
+def test_one_column_of_an_array_named_twice_is_refused():
+    table = np.arange(12.0).reshape(4, 3)
+    table[:, 0] = [0, 1, 0, 1]
+    with pytest.raises(ColumnError, match="names one column twice, as 2 and -1"):
+        match(table, [0, 0, 1, 1], sensitive=0, privileged=1, matching=Nearest(column_weights={2: 1, -1: 1}))
+
+
+def test_every_library_gives_the_same_plan(people, library):
+    y = [0, 0, 1, 1, 0, 0]
+    matcher = Nearest(
+        2, weights="distance", column_weights={"town": 0.5, "age": 2.0, "joined": 0.1}, mismatch=1.0
+    )
+    plan = match(to_library(people, library), y, **SETTING, matching=matcher)
+    expected = match(people, y, **SETTING, matching=matcher)
+    for name in ("row", "reference", "weight", "distance"):
+        assert_array_equal(getattr(plan, name), getattr(expected, name))
+
+
+def test_the_user_s_mapping_and_table_are_not_touched(people):
+    weights, before = {"age": 2.0}, people.copy(deep=True)
+    match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(column_weights=weights))
+    assert weights == {"age": 2.0}
+    pd.testing.assert_frame_equal(people, before)
+
+
+def test_repairs_take_matchers_through_clones_parameters_and_pickles():
+    column = next(name for name in DATA.X.columns if name != DATA.sensitive)
+    matcher = Nearest(3, weights="distance", caliper=2.0, column_weights={column: 0.5}, mismatch=1.0)
+    fs = FairSHAP(**WHO, matching=matcher)
+    copied = pickle.loads(pickle.dumps(clone(fs)))  # noqa: S301
+    assert copied.get_params()["matching__column_weights"] == {column: 0.5}
+    first, second = fs.fit_resample(DATA.X, DATA.y)[0], copied.fit_resample(DATA.X, DATA.y)[0]
+    pd.testing.assert_frame_equal(first, second)
+    assert_array_equal(fs.matches_.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
+    copied.set_params(matching__k=1, matching__caliper=None).fit(DATA.X, DATA.y)
+    assert len(copied.matches_) == len(DATA.X)
+
+
+def test_parameters_of_a_matcher_can_be_searched():
+    search = GridSearchCV(
+        FairSHAPClassifier(**WHO, matching=Nearest()),
+        {"matching__k": [1, 2], "matching__weights": ["distance"]},
+        cv=2,
+        error_score="raise",
+    ).fit(DATA.X, DATA.y)
+    assert search.best_params_["matching__k"] in (1, 2)
+    assert search.best_estimator_.matching.weights == "distance"
+
+
+def test_rows_without_a_reference_are_not_edited():
+    X, y = DATA.X, DATA.y
+    fs = FairSHAP(**WHO, matching=Nearest(caliper=1.45), threshold=0.01)
+    with pytest.warns(UnmatchedRowsWarning, match=r"within caliper=1\.45"):
+        repaired, _ = fs.fit_resample(X, y)
+    alone = fs.matches_.unmatched
+    assert len(alone)
+    assert len(fs.edits_)
+    pd.testing.assert_frame_equal(repaired.iloc[alone], X.iloc[alone])
