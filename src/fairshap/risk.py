@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairshap._typing import Floats, Ints
-from fairshap.groups import Setting
+from fairshap.groups import Groups, Setting
 from fairshap.models import Scorer
 
 # The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
@@ -50,8 +50,13 @@ class Risk:
             for column in self.setting.columns:
                 mixed[column] = groups.donors[owners, alternative]
             scores[alternative] = self.scorer(self.setting.table.store.mix(mixed))
-        risk = np.zeros(len(owners))
-        for a, b in groups.contrasts:
-            gap = np.abs(scores[a] - scores[b])
-            risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
-        return risk
+        return risk_of_scores(groups, scores)
+
+
+def risk_of_scores(groups: Groups, scores: Floats) -> Floats:
+    """Return the risk of rows from their scores, shape (values of the attribute, rows)."""
+    risk = np.zeros(scores.shape[1])
+    for a, b in groups.contrasts:
+        gap = np.abs(scores[a] - scores[b])
+        risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
+    return risk

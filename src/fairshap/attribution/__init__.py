@@ -2,6 +2,7 @@
 
 from fairshap.attribution._attribute import attribute, attribute_pairs
 from fairshap.attribution._options import METHODS, Method, Options, check_threshold
+from fairshap.attribution._replay import replay
 from fairshap.attribution._result import Attributions
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "attribute",
     "attribute_pairs",
     "check_threshold",
+    "replay",
 ]

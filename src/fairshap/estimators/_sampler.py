@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._messages import warn
 from fairshap._typing import Native
 from fairshap.attribution import Options, attribute_pairs, check_threshold
-from fairshap.edits import edits_at_least
+from fairshap.edits import Evidence, edits_at_least
 from fairshap.estimators._base import Repairer
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
@@ -95,6 +95,18 @@ class FairSHAP(SamplerMixin, Repairer):
         What each player adds to the risk of each row.
     edits_ : Edits
         The ledger: every edit, with why.
+    certificate_ : data frame
+        One line for each row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``.
+        The consulted model's risk in the table as it was read and as it was written, the sum of the
+        edited attributions, and the interaction residual I, which comes from the game and not from
+        the two risks: ``dr_after = dr_before - sum_phi + residual`` is a check of the whole repair. Rows
+        without edits have I = 0, rows without a reference NaN. The distance is that of the reference
+        that the new values come from. Computed when it is first asked for.
+    parity_bounds_ : data frame
+        Two lines, "before" and "after": the paper's bound on the gap in the consulted model's mean
+        score, the gap itself (``score_parity``), that in positive predictions (``demographic_parity``), and
+        what the bound is made of; see :func:`fairshap.metrics.demographic_parity_bound`. It takes two
+        values of the attribute and a model with probabilities.
     positive_ : label
         The positive label.
     n_features_in_ : int
@@ -185,8 +197,9 @@ class FairSHAP(SamplerMixin, Repairer):
             verbose=self.verbose,
             random_state=self.random_state,
         )
+        risk = Risk(scorer, setting)
         self.attributions_ = attribute_pairs(
-            Risk(scorer, setting),
+            risk,
             self.matches_,
             players=players,
             n_rows=setting.table.n_rows,
@@ -195,9 +208,36 @@ class FairSHAP(SamplerMixin, Repairer):
         self.edits_ = edits_at_least(
             self.attributions_, setting.own, setting.own, self.matches_.best, self.threshold
         )
+        self._evidence = Evidence(risk, self.matches_, self.attributions_, self.edits_, self.n_jobs)
         if not len(self.edits_):
             self._say_why_nothing(setting)
         return self.edits_.apply(X), copy.copy(y)
+
+    @property
+    def certificate_(self) -> Native:
+        """What the edits did to each row, as a frame; measured when it is first asked for."""
+        check_is_fitted(self)
+        return self._evidence.certificate.frame()
+
+    @property
+    def parity_bounds_(self) -> Native:
+        """The paper's bound on demographic parity and what was measured, before and after, as a frame."""
+        check_is_fitted(self)
+        return self._evidence.bounds_frame()
+
+    def plot_residuals(self, ax: Any = None) -> Any:
+        """Draw the interaction residual of each edited row against its squared distance; return the axes.
+
+        The paper bounds the one by a constant times the other for smooth models; the dashed line is the
+        least constant that holds for these rows. It takes matplotlib, the extra ``plots``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on new ones.
+        """
+        check_is_fitted(self)
+        return self._evidence.certificate.plot(ax)
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""

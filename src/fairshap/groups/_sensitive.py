@@ -11,7 +11,7 @@ from fairshap._messages import listing, warn
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, OrderWarning
 from fairshap.groups._groups import Groups, Privileged
-from fairshap.table import Table, is_missing, open_store, read_column
+from fairshap.table import Store, Table, is_missing, open_store, read_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,20 @@ class Setting:
         """Return the setting of this table's rows with those of R, one for each, below them."""
         table = self.own.above(R)
         if self.added:
-            below = open_store(R)
-            for column, added in zip(self.columns, self.added, strict=True):
-                below = below.append(self.table.names[column], added)
-            table = Table.of(self.table.store.stack(below))
+            table = Table.of(self.table.store.stack(self._with_attribute(R)))
         return replace(self, table=table)
+
+    def with_cells(self, X: Native) -> "Setting":
+        """Return the setting of the same rows with other cells; the attribute and the groups stay."""
+        own = Table.read(X)
+        return replace(self, own=own, table=Table.of(self._with_attribute(X)) if self.added else own)
+
+    def _with_attribute(self, X: Native) -> Store:
+        """Return a table's rows with the attribute that stands beside them."""
+        store = open_store(X)
+        for column, added in zip(self.columns, self.added, strict=True):
+            store = store.append(self.table.names[column], added)
+        return store
 
 
 def _names(sensitive: Any, table: Table) -> list[Any]:
