@@ -102,11 +102,6 @@ class FairSHAP(SamplerMixin, Repairer):
         the two risks: ``dr_after = dr_before - sum_phi + residual`` is a check of the whole repair. Rows
         without edits have I = 0, rows without a reference NaN. The distance is that of the reference
         that the new values come from. Computed when it is first asked for.
-    parity_bounds_ : data frame
-        Two lines, "before" and "after": the paper's bound on the gap in the consulted model's mean
-        score, the gap itself (``score_parity``), that in positive predictions (``demographic_parity``), and
-        what the bound is made of; see :func:`fairshap.metrics.demographic_parity_bound`. It takes two
-        values of the attribute and a model with probabilities.
     positive_ : label
         The positive label.
     n_features_in_ : int
@@ -219,9 +214,20 @@ class FairSHAP(SamplerMixin, Repairer):
         check_is_fitted(self)
         return self._evidence.certificate.frame()
 
-    @property
-    def parity_bounds_(self) -> Native:
-        """The paper's bound on demographic parity and what was measured, before and after, as a frame."""
+    def __dir__(self) -> list[str]:
+        # Whoever looks at all attributes, as scikit-learn does to list or to show them, would measure it.
+        names = (name for name in object.__dir__(self) if name != "certificate_")
+        return [name for name in names if hasattr(self, name)]
+
+    def parity_bounds(self) -> Native:
+        """Return the paper's bound on demographic parity beside what was measured, as a frame.
+
+        Two lines, "before" and "after" the edits, both for the consulted model: the bound on the gap in the
+        mean score, the gap itself (``score_parity``), that in the rate of positive predictions
+        (``demographic_parity``), and what the bound is made of; see
+        :func:`fairshap.metrics.demographic_parity_bound`. It takes two values of the attribute and a model
+        with probabilities.
+        """
         check_is_fitted(self)
         return self._evidence.bounds_frame()
 
