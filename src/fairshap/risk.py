@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairshap._typing import Floats, Ints
-from fairshap.groups import Setting
+from fairshap.groups import Groups, Setting
 from fairshap.models import Scorer
 
 # The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
@@ -52,10 +52,18 @@ class Risk:
             for column in self.setting.columns:
                 mixed[column] = groups.donors[owners, alternative]
             scores.append(self.scorer(self.setting.table.store.mix(mixed)))
-        risk = np.zeros(len(owners))
-        for a, b in groups.contrasts:
-            gap = np.abs(scores[a] - scores[b])
-            if gap.ndim > 1:
-                gap = gap.sum(axis=1) / 2
-            risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
-        return risk
+        return risk_of_scores(groups, scores)
+
+
+def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
+    """Return the risk of rows from their scores for each value of the attribute.
+
+    A score is one number a row, or one for each class, whose gap is the total variation.
+    """
+    risk = np.zeros(len(scores[0]))
+    for a, b in groups.contrasts:
+        gap = np.abs(scores[a] - scores[b])
+        if gap.ndim > 1:
+            gap = gap.sum(axis=1) / 2
+        risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
+    return risk

@@ -162,3 +162,11 @@ def test_a_regressor_can_have_all_of_it():
 def test_what_makes_no_sense_is_refused(params, text):
     with pytest.raises(InputError, match=text):
         repair(**params)
+
+
+@pytest.mark.parametrize("params", [{"strategy": "iterative"}, {"strategy": "optimal"}, {"augment": "all"}])
+def test_the_certificate_holds_whatever_the_recipe(params):
+    fs, _, _ = repair(**params)
+    c = fs.certificate_
+    assert_allclose(c["dr_after"], c["dr_before"] - c["sum_phi"] + c["residual"], atol=1e-6)
+    assert len(c) == len(X)

@@ -3,6 +3,7 @@
 from fairshap.attribution._attribute import attribute, attribute_pairs
 from fairshap.attribution._best import best_players, risk_when_replaced
 from fairshap.attribution._options import METHODS, Method, Options, check_threshold
+from fairshap.attribution._replay import replay
 from fairshap.attribution._result import Attributions
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "attribute_pairs",
     "best_players",
     "check_threshold",
+    "replay",
     "risk_when_replaced",
 ]

@@ -128,11 +128,4 @@ def _first_of_all(
 
 def risk_when_replaced(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
     """Return the risk of rows, some of whose players have the reference's cells, by asking the model."""
-    parts = []
-    for start in range(0, max(1, len(rows)), risk.call_rows):
-        part = slice(start, start + risk.call_rows)
-        own, other = rows[part], references[part]
-        sources = [np.where(replaced[part, player], other, own) for player in players.of_column]
-        sources += [own] * (len(risk.setting.table.names) - len(sources))
-        parts.append(risk.of_mixes(sources, own) if len(own) else np.empty(0))
-    return np.concatenate(parts)
+    return Game(risk, players, rows, references).without(replaced)

@@ -77,12 +77,23 @@ class Game:
         pair, coalition = np.divmod(first, len(coalitions))
         from_reference = np.zeros((len(first), len(self.players.names)), dtype=np.bool_)
         from_reference[np.arange(len(first))[:, None], active[pair]] = ~coalitions[coalition]
-        own, other = self.rows[pairs][pair], self.references[pairs][pair]
+        return self._mixed(pairs[pair], from_reference)[inverse].reshape(len(pairs), len(coalitions))
+
+    def without(self, taken: Bools) -> Floats:
+        """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""
+        risks = np.empty(len(self.rows))
+        for part in self.batches(np.arange(len(self.rows)), 1):
+            if len(part):
+                risks[part] = self._mixed(part, taken[part])
+        return risks
+
+    def _mixed(self, pairs: Ints, from_reference: Bools) -> Floats:
+        """Return the risk of rows that have some players, shape (pairs, players), from the reference."""
+        own, other = self.rows[pairs], self.references[pairs]
         sources = [np.where(from_reference[:, player], other, own) for player in self.players.of_column]
         # An attribute that was added is no player's column; the risk sets it.
         sources += [own] * (len(self.risk.setting.table.names) - len(sources))
-        risk = self.risk.of_mixes(sources, own)
-        return risk[inverse].reshape(len(pairs), len(coalitions))
+        return self.risk.of_mixes(sources, own)
 
     def _fingerprints(self, pairs: Ints, active: Ints, coalitions: Bools, salt: int) -> Hashes:
         """Return a fingerprint of every mixed row, flattened: equal rows have equal ones."""

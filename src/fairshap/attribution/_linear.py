@@ -4,14 +4,15 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.special import expit
 
 from fairshap._kernels.additive import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.games import coalition_weights
 from fairshap._progress import Progress, in_threads
-from fairshap._typing import Floats, Ints
+from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._rows import Rows
 from fairshap.models._linear import is_linear, read_linear
-from fairshap.risk import Risk
+from fairshap.risk import Risk, risk_of_scores
 from fairshap.table import Players
 
 __all__ = ["LinearGame", "is_linear"]
@@ -76,6 +77,19 @@ class LinearGame:
             rows.add(*values)
             left.append(unsolved)
         return np.concatenate(left)
+
+    def without(self, taken: Bools) -> Floats:
+        """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""
+        size = max(1, _CELLS // (len(self.table.components) * self.table.width))
+        risks = np.empty(len(self.rows))
+        for start in range(0, len(self.rows), size):
+            part = np.arange(start, min(start + size, len(self.rows)))
+            sums = self._sums(part)
+            margins = sums.level + np.where(taken[part], 0.0, sums.steps).sum(axis=2)
+            outputs = margins[:, :, None] + sums.shifts
+            scores = np.tensordot(sums.shares, expit(outputs) if sums.is_logistic else outputs, axes=1)
+            risks[part] = risk_of_scores(self.groups, scores.T)
+        return risks
 
     def _sums(self, part: Ints) -> Sums:
         """Return the margins of some pairs."""

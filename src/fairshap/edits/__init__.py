@@ -1,5 +1,6 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
+from fairshap.edits._certificate import Certificate, Evidence, certify
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import DIRECTIONS, Direction, Limits
 from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
@@ -8,11 +9,14 @@ from fairshap.edits._strategy import STRATEGIES, Strategy, StrategyName
 __all__ = [
     "DIRECTIONS",
     "STRATEGIES",
+    "Certificate",
     "Direction",
     "Edits",
+    "Evidence",
     "Limits",
     "Strategy",
     "StrategyName",
+    "certify",
     "edits_at_least",
     "edits_of_cells",
     "select_edits",

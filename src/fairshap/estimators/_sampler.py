@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._messages import warn
 from fairshap._typing import Native
 from fairshap.attribution import Options, check_threshold
+from fairshap.edits import Evidence
 from fairshap.estimators._base import Repairer
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
@@ -142,6 +143,13 @@ class FairSHAP(SamplerMixin, Repairer):
         The row that each twin is of; the twins come after the rows.
     sample_weight_ : ndarray of float, or None
         What the rows and twins weigh; None without twins and without weights.
+    certificate_ : data frame
+        One line for each row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``.
+        The consulted model's risk in the table as it was read and as it was written, the sum of the
+        edited attributions, and the interaction residual I, which comes from the game and not from
+        the two risks: ``dr_after = dr_before - sum_phi + residual`` is a check of the whole repair. Rows
+        without edits have I = 0, rows without a reference NaN. The distance is that of the reference
+        that the new values come from. Computed when it is first asked for.
     positive_ : label
         The positive label; None for a quantity, and for more than two labels of which none was named.
     n_features_in_ : int
@@ -205,6 +213,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_, self.matches_, self.attributions_ = asked.model, asked.matches, asked.attributions
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
+        self._evidence = Evidence(asked.risk, asked.matches, asked.attributions, self.edits_, self.n_jobs)
         if not len(self.edits_) and self.augment != "all":
             self._say_why_nothing(setting)
         return repaired.X, repaired.y
@@ -260,6 +269,43 @@ class FairSHAP(SamplerMixin, Repairer):
             random_state=self.random_state,
         )
         return Consultation.hold(model, setting, matches, players, options)
+
+    @property
+    def certificate_(self) -> Native:
+        """What the edits did to each row, as a frame; measured when it is first asked for."""
+        check_is_fitted(self)
+        return self._evidence.certificate.frame()
+
+    def __dir__(self) -> list[str]:
+        # Whoever looks at all attributes, as scikit-learn does to list or to show them, would measure it.
+        names = (name for name in object.__dir__(self) if name != "certificate_")
+        return [name for name in names if hasattr(self, name)]
+
+    def parity_bounds(self) -> Native:
+        """Return the paper's bound on demographic parity beside what was measured, as a frame.
+
+        Two lines, "before" and "after" the edits, both for the consulted model: the bound on the gap in the
+        mean score, the gap itself (``score_parity``), that in the rate of positive predictions
+        (``demographic_parity``), and what the bound is made of; see
+        :func:`fairshap.metrics.demographic_parity_bound`. It takes two values of the attribute and a model
+        with probabilities.
+        """
+        check_is_fitted(self)
+        return self._evidence.bounds_frame()
+
+    def plot_residuals(self, ax: Any = None) -> Any:
+        """Draw the interaction residual of each edited row against its squared distance; return the axes.
+
+        The paper bounds the one by a constant times the other for smooth models; the dashed line is the
+        least constant that holds for these rows. It takes matplotlib, the extra ``plots``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on new ones.
+        """
+        check_is_fitted(self)
+        return self._evidence.certificate.plot(ax)
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""

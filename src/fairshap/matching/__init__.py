@@ -1,7 +1,8 @@
 """Matching: a similar real row of the other group for every row."""
 
+from fairshap.matching._diagnostics import Diagnostics
 from fairshap.matching._match import PAIRINGS, Matching, Pairing, match, match_rows
 from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import MatchPlan
 
-__all__ = ["PAIRINGS", "MatchPlan", "Matching", "Nearest", "Pairing", "match", "match_rows"]
+__all__ = ["PAIRINGS", "Diagnostics", "MatchPlan", "Matching", "Nearest", "Pairing", "match", "match_rows"]

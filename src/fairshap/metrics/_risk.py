@@ -103,15 +103,15 @@ def discriminative_risk(
         min_group_size=min_group_size,
         random_state=random_state,
     )
-    risks = row_risks(model, setting)
+    risks = row_risks(Risk(Scorer(model), setting))
     return float(np.nanmean(risks)) if reduce else risks
 
 
-def row_risks(model: Any, setting: Setting) -> Floats:
+def row_risks(risk: Risk) -> Floats:
     """Return the risk of each row, NaN where a quantity is missing."""
-    risks = Risk(Scorer(model), setting).of_rows(np.arange(setting.table.n_rows))
-    if setting.groups.by_row:
-        risks[setting.groups.side < 0] = np.nan
+    risks = risk.of_rows(np.arange(risk.setting.table.n_rows))
+    if risk.setting.groups.by_row:
+        risks[risk.setting.groups.side < 0] = np.nan
     return risks
 
 
@@ -170,7 +170,12 @@ def demographic_parity_bound(
     (0.0, True)
     """
     setting = Setting.read(X, sensitive, privileged, sensitive_features)
-    scorer = Scorer(model)
+    return parity_bound(Risk(Scorer(model), setting))
+
+
+def parity_bound(risk: Risk) -> ParityBound:
+    """Return the bound for the rows of a table whose groups are known."""
+    setting, scorer = risk.setting, risk.scorer
     if not scorer.has_probabilities:
         what = "is a regressor" if scorer.is_regressor else "has a decision function only"
         raise InputError(f"the bound is for probabilities; the model {what}.")
@@ -179,7 +184,7 @@ def demographic_parity_bound(
     if len(setting.groups.contrasts) > 1 or setting.groups.by_row:
         raise InputError(f"the bound is for two values of the attribute; {setting.groups.name!r} has more.")
     side, table = setting.groups.side, setting.table
-    risks = row_risks(model, setting)
+    risks = row_risks(risk)
     scores = scorer(table.native)
     columns = ~np.isin(np.arange(len(table.names)), setting.columns)
     rows = table.hashes(np.arange(table.n_rows), 0)[:, columns].sum(axis=1, dtype=np.uint64)

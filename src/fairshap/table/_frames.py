@@ -70,7 +70,8 @@ class PandasStore(FrameStore):
     library = "pandas"
 
     def __init__(self, native: pd.DataFrame) -> None:
-        super().__init__(native, list(native.columns))
+        # A copy without the cells: columns that the user adds to the frame later are not in it.
+        super().__init__(native.copy(deep=False), list(native.columns))
 
     def series(self, column: int) -> "nw.Series[Any]":
         return nw.from_native(self.native.iloc[:, column], series_only=True)

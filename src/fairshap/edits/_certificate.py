@@ -1,0 +1,177 @@
+"""What the edits did to each row, measured, beside what the theory says."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap.attribution import Attributions, replay
+from fairshap.edits._ledger import Edits
+from fairshap.matching import MatchPlan
+from fairshap.metrics import ParityBound
+from fairshap.metrics._risk import parity_bound, row_risks
+from fairshap.risk import Risk
+from fairshap.table import Library, make_frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """The two sides of ``DR_after = DR_before - sum(phi) + I`` for each row.
+
+    Parameters
+    ----------
+    dr_before, dr_after : ndarray of float, shape (rows,)
+        The discriminative risk of the row by the model itself, in the table as it was read and as it was
+        written.
+    sum_phi : ndarray of float, shape (rows,)
+        The sum of the attributions of the players that were edited.
+    residual : ndarray of float, shape (rows,)
+        The interaction residual I, from the game and not from the tables.
+    distance : ndarray of float, shape (rows,)
+        How far the row's heaviest reference is, from which the new values come.
+    edited : ndarray of bool, shape (rows,)
+        Which rows were edited.
+    library : str
+        The library of the frame.
+    """
+
+    dr_before: Floats
+    sum_phi: Floats
+    residual: Floats
+    dr_after: Floats
+    distance: Floats
+    edited: Bools
+    library: Library = "pandas"
+
+    def frame(self) -> Native:
+        """Return one line for each row: row, dr_before, sum_phi, residual, dr_after, distance."""
+        names = ("dr_before", "sum_phi", "residual", "dr_after", "distance")
+        data: dict[str, Any] = {"row": np.arange(len(self.dr_before))}
+        return make_frame(self.library, data | {name: getattr(self, name) for name in names})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the absolute residual of the edited rows against their squared distance; return the axes."""
+        from fairshap._figures.certificate import draw_residuals
+
+        return draw_residuals(self.residual[self.edited], self.distance[self.edited], ax)
+
+
+def certify(
+    risk: Risk,
+    plan: MatchPlan,
+    attributions: Attributions,
+    edits: Edits,
+    repaired: Native,
+    n_jobs: int | None = None,
+) -> Certificate:
+    """Return what the edits did to each row.
+
+    With v the game of a row x against its heaviest reference, E the edited players and N all of them, the
+    residual is ``I = v(N - E) - v(N) + sum(phi_k for k in E)``, of which the paper's definition is the
+    special case of one reference. There, with m(S) the Harsanyi dividends of v, it is the sum over the
+    coalitions that mix edited and kept players of ``-m(S) |S - E| / |S|``: nothing but interactions. With
+    several references phi is the mean over them while the new values come from the heaviest, and I also
+    holds by how much that one's attributions differ from the mean. Rows without edits have I = 0; rows
+    without a reference have none.
+
+    Parameters
+    ----------
+    risk : Risk
+        The model and the table as it was read.
+    plan, attributions, edits
+        What was found for it.
+    repaired : data frame or array
+        The table as it was written.
+    n_jobs : int, optional
+        How many threads play the games.
+    """
+    rows, taken = edited_players(attributions, edits)
+    sum_phi, residual = np.zeros(len(attributions)), np.zeros(len(attributions))
+    if len(rows):
+        # A row that was skipped has no attributions, and can have edits all the same: they count as none.
+        sum_phi[rows] = np.where(taken, np.nan_to_num(attributions.values[rows]), 0.0).sum(axis=1)
+        full, without = replay(
+            attributions.route, risk, attributions.switched, rows, plan.best[rows], taken, n_jobs
+        )
+        residual[rows] = without - full + sum_phi[rows]
+    distance = np.full(plan.n_rows, np.nan)
+    # The first pair of a row is its heaviest: written last, it stays.
+    distance[plan.row[::-1]] = plan.distance[::-1]
+    unmatched = attributions.status == "unmatched"
+    for values in (sum_phi, residual, distance):
+        values[unmatched] = np.nan
+    return Certificate(
+        dr_before=row_risks(risk),
+        sum_phi=sum_phi,
+        residual=residual,
+        dr_after=row_risks(Risk(risk.scorer, risk.setting.with_cells(repaired))),
+        distance=distance,
+        edited=np.isin(np.arange(len(attributions)), rows),
+        library=attributions.library,
+    )
+
+
+def edited_players(attributions: Attributions, edits: Edits) -> tuple[Ints, Bools]:
+    """Return the rows that have edits, and which players these are, shape (edited rows, players)."""
+    rows, at = np.unique(edits.row, return_inverse=True)
+    position = {name: j for j, name in enumerate(attributions.switched.columns)}
+    columns = np.array([position[name] for name in edits.column], dtype=np.int64)
+    taken = np.zeros((len(rows), len(attributions.players)), dtype=np.bool_)
+    taken[at, attributions.switched.of_column[columns]] = True
+    return rows, taken
+
+
+class Evidence:
+    """A repair whose effect on each row, and on the bound, is measured when it is first asked for.
+
+    Parameters
+    ----------
+    risk : Risk
+        The model and the table as it was read.
+    plan, attributions, edits
+        What was found for it.
+    n_jobs : int, optional
+        How many threads play the games.
+    """
+
+    def __init__(
+        self, risk: Risk, plan: MatchPlan, attributions: Attributions, edits: Edits, n_jobs: int | None
+    ) -> None:
+        self.risk = risk
+        self.plan = plan
+        self.attributions = attributions
+        self.edits = edits
+        self.n_jobs = n_jobs
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What the edits did to each row."""
+        return certify(self.risk, self.plan, self.attributions, self.edits, self._repaired(), self.n_jobs)
+
+    @cached_property
+    def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
+        """The bound on demographic parity, and demographic parity itself, before and after."""
+        after = Risk(self.risk.scorer, self.risk.setting.with_cells(self._repaired()))
+        return _bound(self.risk), _bound(after)
+
+    def bounds_frame(self) -> Native:
+        """Return the bounds as a frame of two lines, before and after."""
+        bounds = [bound for bound, _ in self.bounds]
+        names = ("bound", "score_parity", "risk_unprivileged", "risk_privileged", "total_variation")
+        data: dict[str, Any] = {"table": ["before", "after"]}
+        data |= {name: [getattr(bound, name) for bound in bounds] for name in names[:2]}
+        data["demographic_parity"] = [parity for _, parity in self.bounds]
+        data |= {name: [getattr(bound, name) for bound in bounds] for name in (*names[2:], "is_vacuous")}
+        return make_frame(self.attributions.library, data)
+
+    def _repaired(self) -> Native:
+        return self.edits.apply(self.risk.setting.own.native)
+
+
+def _bound(risk: Risk) -> tuple[ParityBound, float]:
+    """Return the bound of a table, and the gap in its rate of positive predictions."""
+    bound = parity_bound(risk)
+    positive, side = risk.scorer(risk.setting.table.native) > 0.5, risk.setting.groups.side
+    return bound, abs(float(positive[side == 1].mean() - positive[side == 0].mean()))

@@ -1,0 +1,209 @@
+"""How good a match plan is."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fairshap._typing import Floats, Ints, Native, Sides
+from fairshap.exceptions import InputError
+from fairshap.matching._balance import Sample, mean_differences
+from fairshap.table import Library, make_frame
+
+if TYPE_CHECKING:
+    from fairshap.matching._plan import Basis, MatchPlan
+
+# The pairs whose distances are taken at a time, in cells.
+_CELLS = 1 << 22
+
+# What the frame of the distances says of a group.
+_DISTANCES = [
+    "group",
+    "rows",
+    "matched_mean",
+    "matched_std",
+    "random_mean",
+    "random_std",
+    "cohens_d",
+    "t_statistic",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Diagnostics:
+    """How near the references of a plan are, how alike they make the groups, and how often each is used.
+
+    Parameters
+    ----------
+    matched : ndarray of float, shape (matched rows,)
+        The distance of each matched row to its reference, the weighted mean where it has several.
+    random : ndarray of float, shape (matched rows,)
+        The distance of the same row to a random row that it could have been matched with.
+    side : ndarray of int8, shape (matched rows,)
+        1 where the row is privileged, 0 where it is not.
+    columns : tuple
+        The columns of the table without the sensitive attribute.
+    differences : ndarray of float, shape (columns, 3)
+        Their standardised mean differences: before matching, and after it for the unprivileged and for the
+        privileged rows.
+    reuse : ndarray of int, shape (rows,)
+        For each row of the table, how many rows it is a reference of.
+    unmatched : ndarray of int
+        The rows without a reference.
+    notes : dict
+        What the matcher has to say about how it was done.
+    library : str
+        The library of the frames.
+    """
+
+    matched: Floats
+    random: Floats
+    side: Sides
+    columns: tuple[Hashable, ...]
+    differences: Floats
+    reuse: Ints
+    unmatched: Ints
+    notes: dict[str, Any] = field(default_factory=dict)
+    library: Library = "pandas"
+
+    def frame(self) -> Native:
+        """Return the distances, one line for the rows of either group and one for all.
+
+        ``rows``, the mean and the standard deviation of the matched and of the random distances,
+        ``cohens_d``, the difference of the means over ``sqrt((s_matched^2 + s_random^2) / 2)``, and
+        ``t_statistic``, that of two samples. These are of one size n, so that Student's and Welch's are the
+        same, ``d sqrt(n / 2)``: it grows with the table while d does not.
+        """
+        return make_frame(self.library, self._distances())
+
+    @property
+    def balance(self) -> Native:
+        """The standardised mean differences as a frame, one line for each column of the table.
+
+        ``before``: privileged minus unprivileged rows, in units of ``sqrt((s0^2 + s1^2) / 2)``.
+        ``after_unprivileged`` and ``after_privileged``: the rows of either group against their weighted
+        references, in the same units and the same way round. Missing numbers are left out. A category
+        has one difference for all its values, that of Yang and Dalton, which has no sign; a missing one
+        counts as a value. A column that does not vary within the groups but between them has no scale:
+        its difference is infinite.
+        """
+        names = ("before", "after_unprivileged", "after_privileged")
+        data = {"column": list(self.columns), **dict(zip(names, self.differences.T, strict=True))}
+        return make_frame(self.library, data, ["column"])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw matched against random distances, and each column's difference before and after.
+
+        Parameters
+        ----------
+        ax : two axes, or one, optional
+            Where to draw. On one, only the distances are drawn. By default two axes are made.
+
+        Returns
+        -------
+        ax
+            The axes.
+        """
+        from fairshap._figures.matching import draw_matching
+
+        return draw_matching(
+            self.matched, self.random, [str(name) for name in self.columns], self.differences.T, ax
+        )
+
+    def __repr__(self) -> str:
+        data = self._distances()
+        lines = ["distance        rows   matched (std)    random (std)   Cohen's d        t"]
+        for k, group in enumerate(data["group"]):
+            matched = f"{data['matched_mean'][k]:.3f} ({data['matched_std'][k]:.3f})"
+            random = f"{data['random_mean'][k]:.3f} ({data['random_std'][k]:.3f})"
+            lines.append(
+                f"{group:12} {data['rows'][k]:7} {matched:>15} {random:>15} {data['cohens_d'][k]:11.2f} "
+                f"{data['t_statistic'][k]:8.1f}"
+            )
+        over = np.count_nonzero(np.abs(self.differences) > 0.1, axis=0)
+        used = self.reuse[self.reuse > 0]
+        mean, most = (used.mean(), used.max()) if len(used) else (0.0, 0)
+        lines += [
+            f"columns over 0.1 standard deviations apart: {over[0]} of {len(self.columns)} before matching, "
+            f"{over[1]} after it for unprivileged rows, {over[2]} for privileged ones",
+            f"references: {len(used)} rows, each used {mean:.1f} times, {most} at most",
+            f"unmatched: {len(self.unmatched)} of {len(self.reuse)} rows",
+        ]
+        lines += [f"{name}: {value}" for name, value in self.notes.items()]
+        return "\n".join(lines)
+
+    def _distances(self) -> dict[str, list[Any]]:
+        parts = {"unprivileged": self.side == 0, "privileged": self.side == 1, "all": self.side >= 0}
+        lines = [
+            [group, int(chosen.sum()), *_compare(self.matched[chosen], self.random[chosen])]
+            for group, chosen in parts.items()
+        ]
+        return {name: [line[k] for line in lines] for k, name in enumerate(_DISTANCES)}
+
+
+def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
+    """Return how good a plan is."""
+    if plan.basis is None:
+        raise InputError(
+            "this match plan does not know the table that it is for, as one made by hand does not; judge "
+            "a plan of fairshap.match, or of one of the matchers of fairshap.matching."
+        )
+    basis = plan.basis
+    rows = np.unique(plan.row)
+    matched = np.zeros(plan.n_rows)
+    np.add.at(matched, plan.row, plan.weight * plan.distance)
+    reference = random_references(basis, plan.n_rows, random_state)[rows]
+    table, side = basis.setting.table, basis.setting.groups.side
+    columns = np.setdiff1d(np.arange(len(table.names)), basis.setting.columns)
+    sample = Sample.of(side, plan.row, plan.reference, plan.weight)
+    return Diagnostics(
+        matched=matched[rows],
+        random=_distances(basis, rows, reference),
+        side=side[rows],
+        columns=tuple(table.names[column] for column in columns),
+        differences=mean_differences(table, columns, sample),
+        reuse=np.bincount(plan.reference[plan.weight > 0], minlength=plan.n_rows),
+        unmatched=plan.unmatched,
+        notes=dict(basis.notes),
+        library=plan.library,
+    )
+
+
+def random_references(basis: "Basis", n_rows: int, random_state: Any = 0) -> Ints:
+    """Return for each row one of those that it could have been matched with, any with equal chance; or -1."""
+    rng = check_random_state(random_state)
+    drawn, known = np.full(n_rows, -1, dtype=np.int64), np.zeros(n_rows)
+    for stratum in basis.strata:
+        for rows, others in (stratum, stratum[::-1]):
+            if not len(others):
+                continue
+            # A row of several strata is drawn for in each; the new draw is kept by the share of its stratum.
+            known[rows] += len(others)
+            taken = rows[rng.random_sample(len(rows)) * known[rows] < len(others)]
+            drawn[taken] = others[rng.randint(len(others), size=len(taken))]
+    return drawn
+
+
+def _distances(basis: "Basis", rows: Ints, others: Ints) -> Floats:
+    """Return the distance of each row to the one beside it, a part of them at a time."""
+    size = max(1, _CELLS // max(basis.space.width, 1))
+    distances = np.empty(len(rows))
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        distances[part] = np.sqrt(basis.space.squared_of_pairs(rows[part], others[part]))
+    return distances
+
+
+def _compare(matched: Floats, random: Floats) -> list[float]:
+    """Return mean and standard deviation of two samples of one size, Cohen's d and t."""
+    n = len(matched)
+    if n < 2:
+        one = [float(part[0]) if n else np.nan for part in (matched, random)]
+        return [one[0], np.nan, one[1], np.nan, np.nan, np.nan]
+    means = [float(part.mean()) for part in (matched, random)]
+    stds = [float(part.std(ddof=1)) for part in (matched, random)]
+    scale = np.sqrt((stds[0] ** 2 + stds[1] ** 2) / 2)
+    d = (means[1] - means[0]) / scale if scale else np.nan
+    return [means[0], stds[0], means[1], stds[1], float(d), float(d * np.sqrt(n / 2))]

@@ -1,0 +1,360 @@
+"""The paper's identity, row by row: what the model says of both tables against what the game says."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import LinearSVC
+from xgboost import XGBClassifier
+
+from fairshap import Edits, FairSHAP, FairSHAPClassifier, datasets, metrics
+from fairshap._kernels.shapley import AllCoalitions
+from fairshap.attribution import _attribute
+from fairshap.attribution._game import Game
+from fairshap.edits import certify
+from fairshap.exceptions import InputError
+from fairshap.matching import Nearest
+from tests.conftest import LIBRARIES, to_library, to_pandas
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::fairshap.exceptions.FairshapWarning"),
+    # Some of the small tables do not let a network or a regression converge, which does not matter here.
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+#: Each kind of model, how it is read where the table is not small, and what its numbers allow.
+MODELS = {
+    "logistic": (LogisticRegression(C=10), "weights", 1e-9),
+    "boosting": (HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2), "trees", 1e-9),
+    "forest": (RandomForestClassifier(8, random_state=0), "trees", 1e-6),
+    "xgboost": (XGBClassifier(n_estimators=8, n_jobs=1), "trees", 1e-6),
+    "neighbours": (KNeighborsClassifier(5), "model calls", 1e-9),
+    "network": (MLPClassifier((4,), max_iter=30, random_state=0), "model calls", 1e-9),
+}
+TAKE_MISSING = ("boosting", "xgboost")
+
+
+def people_of(seed, n=60, *, missing=True):
+    """Return a table of every kind of column, with an attribute of several values that matters."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "who": rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2]),
+            "age": rng.integers(18, 70, n),
+            "income": rng.normal(size=n).round(1),
+            "town": pd.Categorical(rng.choice(["x", "y", "z"], n)),
+            "member": rng.random(n) < 0.5,
+            "work": rng.choice(["u", "v", None], n).astype(object),
+        }
+    )
+    score = X["income"] + (X["who"] == "a") * (X["town"] == "x") + (X["age"] > 40) * (X["who"] != "b")
+    y = (score + rng.normal(size=n) / 2 > 0.8).to_numpy().astype(int)
+    y[:4] = [0, 1, 0, 1]
+    if missing:
+        X.loc[rng.random(n) < 0.15, "income"] = np.nan
+        X.loc[rng.random(n) < 0.15, "town"] = None
+    return X, y
+
+
+def numbers_of(X):
+    """Return a table as an array of numbers."""
+    codes = {name: pd.factorize(X[name])[0].astype(float) for name in ("who", "town", "member", "work")}
+    return X.assign(**codes).to_numpy(dtype=float)
+
+
+CASES = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(sorted(MODELS)),
+        "seed": st.integers(0, 10_000),
+        "kind": st.sampled_from(["values", "quantity", "beside", "array"]),
+        "library": st.sampled_from(LIBRARIES),
+        "players": st.sampled_from([None, {"both": ["income", "town"]}]),
+        "is_small": st.booleans(),
+        "options": st.fixed_dictionaries(
+            {
+                "threshold": st.sampled_from([0.001, 0.01, 0.05]),
+                "matching": st.sampled_from(["nearest", Nearest(k=3)]),
+                "comparison": st.sampled_from(["max", "mean", "random"]),
+                "pairing": st.sampled_from(["pooled", "each"]),
+                "screen": st.booleans(),
+                "max_exact": st.sampled_from([None, 2]),
+            }
+        ),
+    }
+)
+
+
+def repair(name, seed, kind, library, players, is_small, options):
+    """Return a fitted repair of a random table, and the table."""
+    X, y = people_of(seed, missing=name in TAKE_MISSING)
+    fit = {}
+    if kind == "array":
+        X, who = numbers_of(X), {"sensitive": 0, "privileged": 0}
+    elif kind == "quantity":
+        who = {"sensitive": "age", "privileged": pd.Interval(30, 50)}
+    else:
+        who = {"sensitive": "who", "privileged": "a", "players": players}
+    if kind == "beside":
+        fit["sensitive_features"] = X.pop("who")
+    X = X if kind == "array" else to_library(X, library)
+    model, route, _ = MODELS[name]
+    fs = FairSHAP(clone(model), **who, **options, random_state=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_attribute, "_SMALL", np.inf if is_small else 0)
+        fs.fit(X, y, **fit)
+    assert fs.attributions_.route.startswith("model calls" if is_small else route)
+    return fs, X
+
+
+def gaps_of(certificate):
+    """Return by how much the identity is missed in each row that has a reference."""
+    c = to_pandas(certificate)
+    return (c["dr_after"] - (c["dr_before"] - c["sum_phi"] + c["residual"]))[c["residual"].notna()]
+
+
+@settings(max_examples=50, deadline=None)
+@given(case=CASES)
+def test_the_risk_after_is_that_before_less_the_attributions_plus_the_residual(case):
+    fs, X = repair(**case)
+    atol = MODELS[case["name"]][2]
+    frame = fs.certificate_
+    assert type(frame) is (pd.DataFrame if isinstance(X, np.ndarray) else type(X))
+    c = to_pandas(frame)
+    assert list(c.columns) == ["row", "dr_before", "sum_phi", "residual", "dr_after", "distance"]
+    assert_array_equal(c["row"], np.arange(len(c)))
+    assert_allclose(gaps_of(frame), 0.0, atol=atol)
+    edited = np.isin(c["row"], fs.edits_.row)
+    unmatched = fs.attributions_.status == "unmatched"
+    assert_array_equal(c["residual"].isna(), unmatched)
+    assert_array_equal(c["sum_phi"].isna(), unmatched)
+    assert (c.loc[~edited & ~unmatched, ["sum_phi", "residual"]] == 0).all(axis=None)
+    assert (c.loc[edited, "sum_phi"] >= fs.threshold).all()
+    assert_array_equal(c.loc[~edited, "dr_after"], c.loc[~edited, "dr_before"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("k", [1, 3])
+def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch):
+    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    model, route, atol = MODELS[name]
+    X, y = people_of(0, 300, missing=name in TAKE_MISSING)
+    who = {"sensitive": "who", "privileged": "a"}
+    fs = FairSHAP(model, **who, threshold=0.01, matching=Nearest(k=k))
+    X_fair, _ = fs.fit_resample(X, y)
+    c = fs.certificate_
+    assert fs.attributions_.route.startswith(route)
+    assert_allclose(gaps_of(c), 0.0, atol=atol)
+    assert len(fs.edits_) > 20
+    assert c["residual"].abs().max() > 1e-3
+    assert (c["dr_after"] != c["dr_before"]).sum() > 10
+    # The risks are those that anybody measures.
+    for column, table in (("dr_before", X), ("dr_after", X_fair)):
+        assert_allclose(c[column], metrics.discriminative_risk(fs.model_, table, **who, reduce=None))
+    # A player counts once, however many of its columns are edited; here each has one.
+    expected = np.bincount(fs.edits_.row, fs.edits_.phi, minlength=len(X))
+    assert_allclose(c["sum_phi"], expected)
+    best = fs.matches_.frame().groupby("row").first()
+    assert_array_equal(c["distance"], best["distance"])
+
+
+def test_a_player_of_several_columns_counts_once():
+    X, y = people_of(1, 200)
+    fs = FairSHAP(sensitive="who", privileged="a", threshold=0.01, players={"both": ["income", "town"]})
+    fs.fit(X, y)
+    ledger = fs.edits_.frame()
+    ledger["player"] = ledger["column"].replace({"income": "both", "town": "both"})
+    once = ledger.drop_duplicates(["row", "player"])
+    assert len(once) < len(ledger)
+    c = fs.certificate_
+    assert_allclose(c["sum_phi"], np.bincount(once["row"], once["phi"], minlength=len(X)))
+    assert_allclose(gaps_of(c), 0.0, atol=1e-9)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_the_residual_is_what_edited_and_kept_players_do_together(seed):
+    X, y = people_of(seed, 40)
+    fs = FairSHAP(
+        HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2),
+        sensitive="who",
+        privileged="a",
+        threshold=0.002,
+    ).fit(X, y)
+    residual = fs.certificate_["residual"]
+    players = fs.attributions_.switched
+    for row in np.unique(fs.edits_.row)[:5]:
+        pair = np.array([row]), fs.matches_.best[[row]]
+        game = Game(fs._evidence.risk, players, *pair)
+        q = int(game.q[0])
+        values, active = game.values(np.array([0]), q, AllCoalitions(q))
+        columns = [fs.edits_.column[k] for k in np.flatnonzero(fs.edits_.row == row)]
+        edited = sum(1 << k for k in range(q) if players.names[active[0, k]] in columns)
+        expected = 0.0
+        for coalition in range(1, 1 << q):
+            subsets = [s for s in range(1 << q) if s & ~coalition == 0]
+            size = coalition.bit_count()
+            dividend = sum((-1) ** (size - s.bit_count()) * values[0, s] for s in subsets)
+            if coalition & edited:
+                expected -= dividend * (coalition & ~edited).bit_count() / size
+        assert_allclose(residual[row], expected, atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def repaired():
+    data = datasets.make_biased(400, random_state=0)
+    fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
+    X_fair, _ = fs.fit_resample(data.X, data.y)
+    return fs, data, X_fair
+
+
+def test_a_table_that_was_not_written_as_the_ledger_says_is_found_out(repaired):
+    fs, data, X_fair = repaired
+    evidence = fs._evidence
+    parts = evidence.risk, evidence.plan, evidence.attributions, evidence.edits
+    assert_allclose(gaps_of(certify(*parts, X_fair).frame()), 0.0, atol=1e-12)
+    # One edit is forgotten.
+    row, column = fs.edits_.row[0], fs.edits_.column[0]
+    tampered = X_fair.copy()
+    tampered.loc[row, column] = data.X.loc[row, column]
+    gaps = gaps_of(certify(*parts, tampered).frame())
+    assert abs(gaps[row]) > 0.01
+    assert_allclose(gaps.drop(row), 0.0, atol=1e-12)
+    # One more row is changed, which no edit accounts for.
+    other = int(np.setdiff1d(np.arange(len(data.X)), fs.edits_.row)[0])
+    tampered = X_fair.copy()
+    tampered.loc[other] = data.X.loc[row].where(data.X.columns != data.sensitive, data.X.loc[other])
+    assert abs(gaps_of(certify(*parts, tampered).frame())[other]) > 1e-3
+
+
+def test_a_ledger_that_leaves_out_edits_is_certified_for_those_it_has(repaired):
+    fs, data, _ = repaired
+    kept = np.arange(0, len(fs.edits_), 3)
+    lists = {name: [getattr(fs.edits_, name)[k] for k in kept] for name in ("index", "column", "old", "new")}
+    arrays = {name: getattr(fs.edits_, name)[kept] for name in ("row", "phi", "reference")}
+    edits = Edits(**lists, **arrays)
+    evidence = fs._evidence
+    values = evidence.attributions.values.copy()
+    # A row that was skipped has no attributions: what its edit did is all residual.
+    values[edits.row[0]] = np.nan
+    attributions = dataclasses.replace(evidence.attributions, values=values)
+    c = certify(evidence.risk, evidence.plan, attributions, edits, edits.apply(data.X)).frame()
+    assert_allclose(gaps_of(c), 0.0, atol=1e-12)
+    assert c["sum_phi"][edits.row[0]] == 0
+    assert_array_equal(np.flatnonzero(c["sum_phi"]), edits.row[1:])
+
+
+def test_nothing_is_measured_before_it_is_asked_for(repaired):
+    data = repaired[1]
+    fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
+    for ask in (lambda: fs.certificate_, fs.parity_bounds, fs.plot_residuals):
+        with pytest.raises(NotFittedError):
+            ask()
+    fs.fit(data.X, data.y)
+    # Showing an estimator looks at all its attributes.
+    assert "edits_" in fs._repr_html_()
+    assert not {"certificate", "bounds"} & set(vars(fs._evidence))
+    first = fs.certificate_
+    first.loc[:] = 0.0
+    assert fs.certificate_["dr_before"].max() > 0.01
+    # A new fit has a new certificate.
+    fs.set_params(threshold=0.2).fit(data.X, data.y)
+    assert fs.certificate_["sum_phi"][fs.certificate_["sum_phi"] > 0].min() >= 0.2
+
+
+def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
+    fs, data, _ = repaired
+    X = data.X.copy()
+    fresh = clone(fs).fit(X, data.y)
+    X["more"] = 1
+    del X[X.columns[0]]
+    stored = pickle.loads(pickle.dumps(fresh))  # noqa: S301
+    for one in (fresh, stored, pickle.loads(pickle.dumps(fresh))):  # noqa: S301
+        pd.testing.assert_frame_equal(one.certificate_, fs.certificate_)
+        pd.testing.assert_frame_equal(one.parity_bounds(), fs.parity_bounds())
+
+
+def test_the_classifier_s_repair_is_certified(repaired):
+    fs, data, _ = repaired
+    clf = FairSHAPClassifier(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
+    clf.fit(data.X, data.y)
+    pd.testing.assert_frame_equal(clf.repair_.certificate_, fs.certificate_)
+
+
+def test_a_repair_without_edits_changes_no_risk(repaired):
+    data = repaired[1]
+    fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, threshold=10.0)
+    fs.fit(data.X, data.y)
+    c = fs.certificate_
+    assert_array_equal(c["dr_after"], c["dr_before"])
+    assert (c[["sum_phi", "residual"]] == 0).all(axis=None)
+    assert len(fs.plot_residuals().lines[0].get_xdata()) == 0
+
+
+def test_a_margin_is_certified_too():
+    X, y = people_of(3, 300, missing=False)
+    fs = FairSHAP(LinearSVC(), sensitive="age", privileged=pd.Interval(30, 50), threshold=0.01).fit(X, y)
+    assert_allclose(gaps_of(fs.certificate_), 0.0, atol=1e-9)
+    with pytest.raises(InputError, match="probabilities"):
+        fs.parity_bounds()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_bound_stands_beside_what_was_measured(repaired, library, beside):
+    data = repaired[1]
+    who = {"sensitive": data.sensitive, "privileged": data.privileged}
+    X, fit = to_library(data.X, library), {}
+    if beside:
+        X, fit = to_library(data.X.drop(columns=data.sensitive), library), {}
+        fit["sensitive_features"] = data.X[data.sensitive].to_numpy()
+    fs = FairSHAP(LogisticRegression(), **who, threshold=0.005)
+    X_fair, _ = fs.fit_resample(X, data.y, **fit)
+    frame = fs.parity_bounds()
+    assert type(frame) is type(X)
+    found = to_pandas(frame).set_index("table")
+    is_privileged = (data.X[data.sensitive] == data.privileged).to_numpy()
+    for line, table in (("before", X), ("after", X_fair)):
+        bound = metrics.demographic_parity_bound(fs.model_, table, **who, **fit)
+        for name in ("bound", "score_parity", "total_variation", "risk_unprivileged", "risk_privileged"):
+            assert_allclose(found.loc[line, name], getattr(bound, name))
+        assert found.loc[line, "is_vacuous"] == bound.is_vacuous
+        assert found.loc[line, "score_parity"] <= found.loc[line, "bound"]
+        pandas = to_pandas(table).copy()
+        pandas[data.sensitive] = data.X[data.sensitive].to_numpy()
+        seen = pandas if library == "pandas" else to_library(pandas, library)
+        predicted = np.asarray(fs.model_.predict(seen))
+        gap = abs(predicted[is_privileged].mean() - predicted[~is_privileged].mean())
+        assert_allclose(found.loc[line, "demographic_parity"], gap)
+    assert found.loc["after", "risk_privileged"] < found.loc["before", "risk_privileged"]
+
+
+def test_the_bound_is_for_two_values():
+    X, y = people_of(4, 200)
+    fs = FairSHAP(sensitive="who", privileged="a").fit(X, y)
+    with pytest.raises(InputError, match="two values"):
+        fs.parity_bounds()
+
+
+def test_the_figure_shows_every_edited_row_and_the_least_constant(repaired):
+    fs = repaired[0]
+    c = fs.certificate_
+    edited = c[c["sum_phi"] > 0]
+    ax = fs.plot_residuals()
+    points, line = ax.lines
+    assert_array_equal(points.get_xdata(), edited["distance"] ** 2)
+    assert_array_equal(points.get_ydata(), edited["residual"].abs())
+    slopes = np.asarray(line.get_ydata()) / np.asarray(line.get_xdata())
+    assert_allclose(slopes, (edited["residual"].abs() / edited["distance"] ** 2).max())
+    given = Figure().subplots()
+    assert fs.plot_residuals(given) is given
