@@ -200,7 +200,7 @@ def test_what_is_advised_instead_fits(monkeypatch):
         with pytest.raises(InputError, match="free"):
             way.match(X, y, **WHO)
     for way in ("emd", "sinkhorn"):
-        assert len(Transport(way, neighbours=40, random_state=0).match(X, y, **WHO).unmatched) == 0
+        assert len(Transport(way, neighbours=30, random_state=0).match(X, y, **WHO).unmatched) == 0
     assert len(Transport("sliced", random_state=0).match(X, y, **WHO).unmatched) == 0
 
 

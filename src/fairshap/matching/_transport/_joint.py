@@ -11,7 +11,7 @@ from fairshap.matching._transport._memory import check_room
 from fairshap.matching._transport._pairs import Problem, squared_of
 
 # The pairs that are sorted at a time.
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
 # What a kept pair takes until it stands in the match plan.
 _BYTES = 150
 

@@ -25,7 +25,7 @@ SOLVERS = ("emd", "sinkhorn", "sliced")
 COSTS = ("squared", "distance")
 
 # What a pair takes at the peak, POT's own arrays included, with all pairs and with some.
-_BYTES, _SPARSE_BYTES = {"emd": 48, "sinkhorn": 48}, 200
+_BYTES, _SPARSE_BYTES = 48, 250
 _MAX_ITER = {"emd": 10**9, "sinkhorn": 10_000, "sliced": 10**9}
 
 
@@ -170,7 +170,7 @@ class Transport(Matcher):
         else:
             instead = "Use fewer neighbours or n_slicings, or matching='nearest'."
         check_room(
-            n_pairs * (_BYTES.get(self.solver, _SPARSE_BYTES) if is_dense else _SPARSE_BYTES),
+            n_pairs * (_BYTES if is_dense else _SPARSE_BYTES),
             f"matching {n:,} x {m:,} rows by {self.solver!r} over {'all' if is_dense else 'some'} pairs",
             instead,
         )
