@@ -68,7 +68,8 @@ def main() -> None:
         )
         if "transport_cost" in result:
             cost = result["transport_cost"]
-            print(f"{'':18} cost {cost:.3f}, ratio {cost / lowest:.3f}, gap {result['gap']:.2g}")
+            gap = f", gap {result['gap']:.2g}" if "gap" in result else ""
+            print(f"{'':18} cost {cost:.3f}, ratio {cost / lowest:.3f}{gap}")
     print(json.dumps({"benchmark": "transport", "table": name, **results}))
 
 

@@ -42,17 +42,6 @@ def scale_rows(start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floats
 
 
 @compiled
-def masses_of_others(
-    start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floats, total: Floats
-) -> None:
-    """Write the mass that each row of the other side has."""
-    total[:] = 0.0
-    for i in range(len(f)):
-        for p in range(start[i], start[i + 1]):
-            total[other[p]] += np.exp(f[i] + g[other[p]] - exponent[p])
-
-
-@compiled
 def scale_others(start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floats, log_mass: float) -> None:
     """Change ``g`` so that every row of the other side has the mass exp(log_mass), from any ``g``."""
     most = np.full(len(g), -np.inf)
@@ -68,8 +57,26 @@ def scale_others(start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floa
 
 
 @compiled
-def masses_of_pairs(start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floats) -> None:
-    """Write the mass of each pair where its exponent stood."""
+def masses_of_pairs(start: Ints, other: Codes, exponent: Floats, f: Floats, g: Floats, mass: Floats) -> None:
+    """Write the mass of each pair, exp(f + g - exponent)."""
     for i in range(len(f)):
         for p in range(start[i], start[i + 1]):
-            exponent[p] = np.exp(f[i] + g[other[p]] - exponent[p])
+            mass[p] = np.exp(f[i] + g[other[p]] - exponent[p])
+
+
+@compiled
+def sums_of_rows(start: Ints, other: Codes, mass: Floats, scale: Floats, total: Floats) -> None:
+    """Write the sum of each row's masses, each times the scale of its other row."""
+    for i in range(len(total)):
+        total[i] = 0.0
+        for p in range(start[i], start[i + 1]):
+            total[i] += mass[p] * scale[other[p]]
+
+
+@compiled
+def sums_of_others(start: Ints, other: Codes, mass: Floats, scale: Floats, total: Floats) -> None:
+    """Write the sum of each other row's masses, each times the scale of its row."""
+    total[:] = 0.0
+    for i in range(len(scale)):
+        for p in range(start[i], start[i + 1]):
+            total[other[p]] += mass[p] * scale[i]

@@ -11,6 +11,8 @@ from fairshap.matching._transport._pairs import Pairs
 
 # Larger regularisations come first, each half the one before: they bring the scalings near.
 _COARSE_TOLERANCE, _COARSE_ITERATIONS = 1e-2, 100
+# How large scalings may become beside exponentials, and sums of these that are too small to divide by.
+_LARGEST, _VANISHING = 100.0, 1e-200
 
 
 def solve_entropically(
@@ -18,19 +20,19 @@ def solve_entropically(
 ) -> Joint:
     """Return the plan that minimises its cost less the regularisation times its entropy (Sinkhorn).
 
-    The plan is ``exp(f + g - cost / regularisation)``; its scalings f and g are kept as logarithms, so that
-    none overflows or vanishes.
+    The plan is ``exp(f + g - cost / regularisation)``; f and g are kept as logarithms, so that nothing
+    overflows or vanishes.
     """
     # Imported here: whoever needs no scaling does not wait for the compiler.
     from fairshap._kernels.entropic import masses_of_pairs
 
     n, m = pairs.shape
-    f, g, exponent = np.zeros(n), np.zeros(m), np.empty(len(pairs))
+    f, g, exponent, mass = np.zeros(n), np.zeros(m), np.empty(len(pairs)), np.empty(len(pairs))
     total = 0
     for step in range(max(0, int(np.ceil(np.log2(typical / regularisation)))), -1, -1):
         np.divide(pairs.cost, regularisation * 2.0**step, out=exponent)
         limits = (_COARSE_ITERATIONS, max(tolerance, _COARSE_TOLERANCE)) if step else (max_iter, tolerance)
-        error, used = _scale(pairs, exponent, f, g, *limits)
+        error, used = _scale(pairs, exponent, mass, f, g, *limits)
         total += used
         if step:
             # The same potentials in units of half the regularisation.
@@ -43,28 +45,53 @@ def solve_entropically(
             f"regularisation{'' if len(pairs) == n * m else ', neighbours'} or tolerance.",
             NotConvergedWarning,
         )
-    masses_of_pairs(pairs.start, pairs.other, exponent, f, g)
-    cost = float(exponent @ pairs.cost / exponent.sum())
-    return Joint(sp.csr_array((exponent, pairs.other, pairs.start), shape=(n, m)), cost, error, None, total)
+    masses_of_pairs(pairs.start, pairs.other, exponent, f, g, mass)
+    cost = float(mass @ pairs.cost / mass.sum())
+    return Joint(sp.csr_array((mass, pairs.other, pairs.start), shape=(n, m)), cost, error, None, total)
 
 
 def _scale(
-    pairs: Pairs, exponent: Floats, f: Floats, g: Floats, max_iter: int, tolerance: float
+    pairs: Pairs, exponent: Floats, mass: Floats, f: Floats, g: Floats, max_iter: int, tolerance: float
 ) -> tuple[float, int]:
-    """Scale both sides in turn, in place; return the share of the mass that is wrong, and how often."""
-    from fairshap._kernels.entropic import masses_of_others, scale_others, scale_rows
+    """Scale both sides in turn, in place; return the share of the mass that is wrong, and how often.
 
-    n, m = pairs.shape
-    total = np.empty(m)
-    scale_others(pairs.start, pairs.other, exponent, f, g, -np.log(m))
-    for used in range(1, max_iter + 1):
-        scale_rows(pairs.start, pairs.other, exponent, f, g, -np.log(n))
-        masses_of_others(pairs.start, pairs.other, exponent, f, g, total)
-        error = float(np.abs(total - 1 / m).sum()) / 2
-        if error <= tolerance or used == max_iter:
-            break
-        if (total > 0).all():
-            g -= np.log(total * m)
-        else:
-            scale_others(pairs.start, pairs.other, exponent, f, g, -np.log(m))
-    return error, used
+    ``mass`` is room for the plan. Exponentials are dear: as long as the scalings since they were last taken
+    are small, they are kept beside them and multiplied.
+    """
+    from fairshap._kernels.entropic import (
+        masses_of_pairs,
+        scale_others,
+        scale_rows,
+        sums_of_others,
+        sums_of_rows,
+    )
+
+    (n, m), lists = pairs.shape, (pairs.start, pairs.other)
+    sums, other_sums, used = np.empty(n), np.empty(m), 1
+    scale_others(*lists, exponent, f, g, -np.log(m))
+    scale_rows(*lists, exponent, f, g, -np.log(n))
+    while True:
+        masses_of_pairs(*lists, exponent, f, g, mass)
+        u, v = np.ones(n), np.ones(m)
+        while _is_moderate(u) and _is_moderate(v):
+            sums_of_others(*lists, mass, u, other_sums)
+            error = float(np.abs(other_sums * v - 1 / m).sum()) / 2
+            is_done = error <= tolerance or used == max_iter
+            if is_done or not (other_sums > _VANISHING).all():
+                break
+            used += 1
+            v = 1 / (m * other_sums)
+            sums_of_rows(*lists, mass, v, sums)
+            u = 1 / (n * sums)
+        f += np.log(u)
+        g += np.log(v)
+        if is_done:
+            return error, used
+        if not (other_sums > _VANISHING).all():
+            used += 1
+            scale_others(*lists, exponent, f, g, -np.log(m))
+            scale_rows(*lists, exponent, f, g, -np.log(n))
+
+
+def _is_moderate(scale: Floats) -> bool:
+    return bool(scale.min() > 1 / _LARGEST and scale.max() < _LARGEST)
