@@ -46,7 +46,7 @@ def solve_entropically(
             NotConvergedWarning,
         )
     masses_of_pairs(pairs.start, pairs.other, exponent, f, g, mass)
-    cost = float(mass @ pairs.cost / mass.sum())
+    cost = float(np.einsum("i,i->", mass, pairs.cost) / mass.sum())
     return Joint(sp.csr_array((mass, pairs.other, pairs.start), shape=(n, m)), cost, error, None, total)
 
 

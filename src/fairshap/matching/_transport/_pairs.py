@@ -118,7 +118,7 @@ def mean_squared(space: Space, stratum: Stratum) -> float:
             total += p * q * float(weight * (cells[0].var() + cells[1].var() + gap * gap))
     for codes in space.codes.T:
         shares = [np.bincount(codes[rows] + 1, minlength=codes.max() + 2) / len(rows) for rows in stratum]
-        total += MISMATCH * (1 - float(shares[0] @ shares[1]))
+        total += MISMATCH * (1 - float((shares[0] * shares[1]).sum()))
     return total
 
 

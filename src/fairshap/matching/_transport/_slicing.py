@@ -44,16 +44,19 @@ class Projector:
         filled = np.where(missing, 0.0, numbers)
         centred = np.where(missing, 0.0, filled - filled.sum(axis=0) / count)
         holes = missing[:, missing.any(axis=0)]
-        self._numbers = np.hstack([centred * np.sqrt(space.weights), holes * np.sqrt(MISMATCH)])
+        self._columns = np.hstack([centred * np.sqrt(space.weights), holes * np.sqrt(MISMATCH)]).T.copy()
         self._codes = space.codes[rows]
 
     def project(self, rng: np.random.Generator) -> Floats:
         """Return where each row stands along a new direction."""
-        place = self._numbers @ rng.normal(size=self._numbers.shape[1])
+        place = np.zeros(len(self._codes))
+        # Not a matrix product: how that rounds depends on threads, and equal rows shall stay equal.
+        for column in self._columns:
+            place += column * rng.normal()
         for codes in self._codes.T:
             # One more than the codes: a missing category, -1, takes the last.
             place += rng.normal(size=codes.max() + 2)[codes]
-        return np.asarray(place)
+        return place
 
 
 def sliced_coupling(space: Space, stratum: Stratum, rng: np.random.Generator) -> Coupling:
