@@ -72,7 +72,9 @@ def test_every_error_and_warning_stands_in_the_tree():
         assert re.search(rf"\b{name}\b", tree), name
 
 
-@pytest.mark.parametrize("extra", ["xgboost", "lightgbm", "polars", "shap", "fairlearn", "numba", "treelite"])
+@pytest.mark.parametrize(
+    "extra", ["xgboost", "lightgbm", "polars", "shap", "fairlearn", "numba", "treelite", "ot"]
+)
 def test_importing_the_package_loads_nothing_that_may_not_be_needed(extra):
     code = f"import sys, fairshap; sys.exit({extra!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

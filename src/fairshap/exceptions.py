@@ -12,6 +12,7 @@
     ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
     ├── ModelError (ValueError)       the model cannot be consulted
     ├── MissingExtraError (ImportError)  a package that only some of fairshap needs is not installed
+    ├── NotConvergedError (RuntimeError)  a solver ended without a result that can be used
     └── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
 
     FairshapWarning (UserWarning)
@@ -20,6 +21,7 @@
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
     ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
+    ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
 """
 
@@ -36,6 +38,8 @@ __all__ = [
     "MarginWarning",
     "MissingExtraError",
     "ModelError",
+    "NotConvergedError",
+    "NotConvergedWarning",
     "NothingToRepairWarning",
     "OrderWarning",
     "PooledGroupsWarning",
@@ -102,6 +106,10 @@ class MissingExtraError(FairshapError, ImportError):
         return f"{what} needs {package}, which is not installed: pip install 'fairshap[{extra}]'"
 
 
+class NotConvergedError(FairshapError, RuntimeError):
+    """A solver ended without a result that can be used; the text says how far it came."""
+
+
 class LedgerError(FairshapError, ValueError):
     """A ledger cannot be read, or belongs to another table."""
 
@@ -128,6 +136,10 @@ class PooledGroupsWarning(FairshapWarning):
 
 class UnseenGroupsWarning(FairshapWarning):
     """The sensitive attribute holds values that it did not hold when fitting."""
+
+
+class NotConvergedWarning(FairshapWarning):
+    """A solver ended before its result was as exact as was asked for; the text says how exact it is."""
 
 
 class MarginWarning(FairshapWarning):

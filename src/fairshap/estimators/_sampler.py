@@ -95,8 +95,8 @@ class FairSHAP(SamplerMixin, Repairer):
         What the risk is where there are more than two groups; see
         :func:`fairshap.metrics.discriminative_risk`.
     matching : str or object, default="nearest"
-        How rows are matched: a name, a matcher such as ``fairshap.matching.Nearest(k=5)``, or any object with
-        a method ``match``; see :func:`fairshap.match`.
+        How rows are matched: "nearest", "emd", "sinkhorn" or "sliced", a matcher such as
+        ``fairshap.matching.Nearest(k=5)``, or any object with a method ``match``; see :func:`fairshap.match`.
     pairing : {"pooled", "each"}, default="pooled"
         Whether a privileged row has one reference in all unprivileged groups or one in each; see
         :func:`fairshap.match`.

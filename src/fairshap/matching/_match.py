@@ -1,5 +1,7 @@
 """Match every row with similar rows of the other group and the same label."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import Basis, MatchPlan
 from fairshap.matching._space import check_finite
 from fairshap.matching._strata import strata_of
+from fairshap.matching._transport import Transport
 
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]
@@ -22,7 +25,12 @@ PAIRINGS = ("pooled", "each")
 
 #: The name of a way of matching, or an object that has a method ``match``.
 Matching: TypeAlias = Any
-MATCHERS = {"nearest": Nearest}
+MATCHERS: dict[str, Callable[[], Matcher]] = {
+    "nearest": Nearest,
+    "emd": partial(Transport, "emd"),
+    "sinkhorn": partial(Transport, "sinkhorn"),
+    "sliced": partial(Transport, "sliced"),
+}
 
 
 def match(
@@ -54,8 +62,8 @@ def match(
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
     matching : str or object, default="nearest"
-        How rows are matched: "nearest" for the nearest row, a matcher such as
-        ``fairshap.matching.Nearest(k=5)``, or any object whose
+        How rows are matched: "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal
+        transport, a matcher such as ``fairshap.matching.Nearest(k=5)``, or any object whose
         ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
     bins : int, optional
         Into how many quantile bins the target is cut; rows of one bin count as rows of one label. By default

@@ -1,0 +1,58 @@
+"""Transport problems that are small enough for slow answers."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from fairshap._kernels.costs import equal_costs
+from fairshap.matching._space import Space
+from fairshap.matching._strata import Stratum
+from fairshap.matching._transport._pairs import Problem
+
+
+def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, is_squared=True, holes=True, ties=False):
+    """Return a problem whose rows are shuffled among each other, some numbers and categories missing."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, 3, (n + m, n_numbers)) * 1.0 if ties else rng.normal(size=(n + m, n_numbers))
+    if holes:
+        numbers[rng.random(numbers.shape) < 0.1] = np.nan
+    weights, codes = rng.uniform(0.5, 2, n_numbers), rng.integers(-1, 3, (n + m, n_codes)).astype(np.int32)
+    space = Space(numbers, codes, equal_costs(weights, n_codes))
+    rows = rng.permutation(n + m)
+    return Problem(space, Stratum(np.sort(rows[:n]), np.sort(rows[n:])), is_squared)
+
+
+@st.composite
+def problems(draw, most=9):
+    return random_problem(
+        draw(st.integers(1, most)),
+        draw(st.integers(1, most)),
+        draw(st.integers(0, 10_000)),
+        n_numbers=draw(st.integers(0, 3)),
+        n_codes=draw(st.integers(1, 2)),
+        is_squared=draw(st.booleans()),
+        ties=draw(st.booleans()),
+    )
+
+
+def costs(problem):
+    """Return the cost of every pair."""
+    return problem.cost(problem.space.squared(*problem.stratum))
+
+
+def two_groups(n, m, seed=0, n_others=4):
+    """Return a table with two labels; the groups have n and m rows of label 0, a few of label 1."""
+    rng = np.random.default_rng(seed)
+    sizes = [("f", 0, n), ("m", 0, m), ("f", 1, n_others), ("m", 1, n_others + 1)]
+    sex = np.concatenate([[group] * size for group, _, size in sizes])
+    y = np.concatenate([[label] * size for _, label, size in sizes])
+    order = rng.permutation(len(y))
+    X = pd.DataFrame(
+        {
+            "sex": sex,
+            "age": rng.normal(40, 10, len(y)).round(1) + 3 * (sex == "m"),
+            "pay": rng.lognormal(3, 1, len(y)).round(2),
+            "town": rng.choice(["x", "y", "z"], len(y)),
+        }
+    )
+    return X.iloc[order].reset_index(drop=True), y[order]
