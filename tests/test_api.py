@@ -24,6 +24,8 @@ def test_the_public_names_are_these():
         "Edits",
         "select_edits",
         "ColumnEncoder",
+        "Tuning",
+        "tune",
         "baselines",
         "datasets",
         "exceptions",

@@ -7,7 +7,7 @@ the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` ar
 from fairshap import baselines, datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
-from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor
+from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, Tuning, tune
 from fairshap.matching import MatchPlan, match
 from fairshap.models import ColumnEncoder
 
@@ -23,6 +23,8 @@ __all__ = [
     "Attributions",
     "select_edits",
     "Edits",
+    "tune",
+    "Tuning",
     "ColumnEncoder",
     "datasets",
     "matching",
