@@ -23,7 +23,13 @@ class Consultant(Protocol):
     def _labels(self, y: Any, n_rows: int) -> Labels: ...
 
     def _ask(
-        self, setting: Setting, y: Any, sample_weight: Any = None, known: Consultation | None = None
+        self,
+        setting: Setting,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        known: Consultation | None = None,
+        threshold: float | None = None,
     ) -> Consultation: ...
 
     def _refit(self, X: Native, y: Any, sample_weight: Any) -> Any: ...

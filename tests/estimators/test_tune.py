@@ -1,0 +1,197 @@
+"""Tuning, budget curves, the threshold that is found and the hold-out that warns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, datasets, paper_settings, tune
+from fairshap.evaluation import MEASURES, Judgement, Table, Trial
+from fairshap.evaluation._trials import Outcome
+from fairshap.exceptions import InputError, TargetError, WorseModelWarning
+from fairshap.matching import Nearest
+from tests.conftest import to_library
+
+DATA = datasets.load("german")
+X, Y = DATA.X, DATA.y
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
+QUICK = {"n_folds": 2, "n_repeats": 1, "n_resamples": 50, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def tuning():
+    return tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], strategies=["threshold", "optimal"], **QUICK)
+
+
+def test_everything_that_was_tried_is_told(tuning):
+    frame = tuning.frame()
+    assert frame["name"].is_unique
+    assert frame["name"][0] == "the model as it is"
+    # As it is, without the column, twins alone; two strategies, two thresholds, three kinds of twins.
+    assert len(frame) == 3 + 2 * 2 * 3
+    assert (frame["accuracy_low"] <= frame["accuracy_high"]).all()
+    assert frame.loc[frame["name"] == "the model without the sensitive column", "dr"].item() == 0
+    assert tuning.recommended in tuning.reason
+    assert tuning.recommended in set(frame["name"])
+    best = frame[frame["allowed"]]["objective"][1:]
+    assert best.is_monotonic_increasing
+
+
+def test_no_candidate_beats_one_on_the_front(tuning):
+    frame = tuning.frame()
+    for _, row in frame.iterrows():
+        beaten = ((frame["accuracy"] >= row["accuracy"]) & (frame["objective"] < row["objective"])).any() or (
+            (frame["accuracy"] > row["accuracy"]) & (frame["objective"] <= row["objective"])
+        ).any()
+        assert row["on_front"] == (not beaten)
+    assert tuning.front()["objective"].is_monotonic_increasing
+
+
+def test_the_repair_that_is_handed_over_is_ready(tuning):
+    X_fair, y = tuning.repair.fit_resample(X, Y)
+    assert len(X_fair) == len(y)
+    assert isinstance(tuning.repair, FairSHAP)
+
+
+def test_the_trade_off_is_drawn(tuning):
+    ax = tuning.plot()
+    assert ax.get_ylabel() == "accuracy"
+    assert len(ax.collections) >= 3
+
+
+def test_the_same_seed_gives_the_same_answer(tuning):
+    again = tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], strategies=["threshold", "optimal"], **QUICK)
+    pd.testing.assert_frame_equal(again.frame(), tuning.frame())
+
+
+def test_limits_on_accuracy_and_edits_hold():
+    tuning = tune(X, Y, TREE, **WHO, thresholds=[0.02], strategies=["threshold"], max_edits=0.001, **QUICK)
+    frame = tuning.frame()
+    assert (frame.loc[frame["allowed"], "share"] <= 0.001).all()
+    assert not frame["allowed"].all()
+    strict = tune(X, Y, TREE, **WHO, thresholds=[0.02], max_accuracy_drop=0.0, **QUICK).frame()
+    assert (strict.loc[strict["allowed"], "accuracy"] >= strict["accuracy"][0]).all()
+
+
+def test_players_that_belong_together_are_tried_both_ways():
+    d = datasets.load("german", encoded=True)
+    tuning = tune(
+        d.X, d.y, TREE, sensitive=d.sensitive, privileged=d.privileged, players=d.players,
+        thresholds=[0.05], strategies=["threshold"], augments=[None], **QUICK,
+    )  # fmt: skip
+    names = set(tuning.frame()["name"])
+    assert {"threshold 0.05, each column", "threshold 0.05, players"} <= names
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_any_frame_can_be_tuned(library):
+    tuning = tune(
+        to_library(X, library), Y.to_numpy(), TREE, **WHO,
+        thresholds=[0.05], strategies=["threshold"], augments=["edited"], **QUICK,
+    )  # fmt: skip
+    assert len(tuning.frame()) == 4
+
+
+def judged(risk, correct):
+    """A fold of 400 rows in which a share is right and every row has the same risk."""
+    true = np.arange(400) % 2 == 0
+    predicted = np.where(np.arange(400) < correct * 400, true, ~true)
+    side = (np.arange(400) // 2 % 2).astype(np.int8)
+    return Outcome([Judgement(true, predicted, side, np.full(400, risk))], [0], [0.0])
+
+
+def test_of_equally_good_ones_the_most_accurate_is_taken_and_noise_is_not_progress():
+    trials = [Trial(name) for name in ("as it is", "best", "near", "far")]
+    outcomes = [judged(0.2, 0.8), judged(0.10, 0.7), judged(0.10, 0.79), judged(0.19, 0.8)]
+    table = Table.of(trials, outcomes, 200, 0)
+    taken, reason = table.recommend("dr", np.ones(4, dtype=bool))
+    assert trials[taken].name == "near"
+    assert "near" in reason
+    same = Table.of(trials[:2], [judged(0.2, 0.8), judged(0.2, 0.8)], 200, 0)
+    taken, reason = same.recommend("dr", np.ones(2, dtype=bool))
+    assert taken == 0
+    assert "kept" in reason
+
+
+def test_the_objective_may_be_a_function_or_one_measure():
+    trials = [Trial(name) for name in ("as it is", "other")]
+    table = Table.of(trials, [judged(0.2, 0.8), judged(0.1, 0.7)], 20, 0)
+    assert_allclose(table.objective("dr")[0], [1.0, 0.5])
+    by_hand = table.objective(lambda own, base: own["dr"] / base["dr"])
+    assert_allclose(by_hand[0], table.objective("dr")[0])
+    assert_allclose(by_hand[1], table.objective("dr")[1])
+    assert by_hand[1].shape == (2, 20)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "text"),
+    [
+        ({"objective": "fair"}, InputError, "Did you mean 'fairness'"),
+        ({"max_accuracy_drop": 2}, InputError, "max_accuracy_drop=2"),
+        ({"max_edits": -1}, InputError, "max_edits=-1"),
+        ({"strategies": ["best"]}, InputError, "the strategies are"),
+        ({"augments": ["some"]}, InputError, "augment='some'"),
+        ({"thresholds": [0]}, InputError, "threshold=0"),
+        ({"thresholds": []}, InputError, "thresholds"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(params, error, text):
+    with pytest.raises(error, match=text):
+        tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "strategies": ["threshold"]} | params, **QUICK)
+
+
+def test_quantities_are_not_tuned():
+    with pytest.raises(TargetError, match="two labels"):
+        tune(X, X["credit_amount"].astype(float) + 0.5, **WHO)
+
+
+def test_the_curve_starts_at_the_baseline_and_edits_more_and_more():
+    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
+    curve = budget_curve(X, Y, model, **WHO, budgets=[0, 20, 60], n_folds=2, random_state=0)
+    frame = curve.frame()
+    assert frame["edits"].tolist() == [0, 20, 60]
+    assert set(MEASURES) < set(frame.columns)
+    axes = curve.plot()
+    assert len(axes) == len(MEASURES)
+    assert len(budget_curve(X, Y, model, **WHO, n_folds=2, random_state=0).frame()) == 25
+    with pytest.raises(InputError, match="budgets"):
+        budget_curve(X, Y, TREE, **WHO, budgets=[-1])
+
+
+def test_a_threshold_can_be_found():
+    fs = FairSHAP(TREE, **WHO, threshold="auto", random_state=0)
+    fs.fit_resample(X, Y)
+    assert fs.threshold_ in (0.1, 0.05, 0.03, 0.02, 0.01)
+    assert fs.threshold == "auto"
+    assert (fs.edits_.phi >= fs.threshold_).all()
+    with pytest.raises(InputError, match="threshold='automatic'"):
+        FairSHAP(TREE, **WHO, threshold="automatic").fit_resample(X, Y)
+
+
+def test_a_repaired_model_that_is_worse_is_told_of():
+    # Labels that follow a column which tells the group: to edit it is to lose them.
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 4000)
+    hint = np.where(rng.random(4000) < 0.9, group, 1 - group)
+    table = pd.DataFrame({"group": group, "hint": hint, "noise": rng.normal(size=4000)})
+    y = (rng.random(4000) < 0.1 + 0.4 * group * hint + 0.4 * hint).astype(int)
+    params = {"sensitive": "group", "privileged": 1, "random_state": 0, "threshold": 0.001}
+    params["matching"] = Nearest(column_weights={"hint": 0})
+    with pytest.warns(WorseModelWarning, match="held out .* worse .* accuracy"):
+        FairSHAPClassifier(TREE, **params).fit(table, y)
+    FairSHAPClassifier(TREE, **params, holdout=None).fit(table, y)
+
+
+def test_few_rows_say_nothing():
+    FairSHAPClassifier(TREE, **WHO, random_state=0).fit(X[:200], Y[:200])
+
+
+def test_the_papers_settings_are_those_of_the_paper():
+    params = paper_settings()
+    clf = FairSHAPClassifier(LogisticRegression(), **WHO, **params)
+    assert clf.get_params()["threshold"] == 0.05
+    assert clf.augment is None
