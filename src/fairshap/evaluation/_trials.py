@@ -108,7 +108,7 @@ def run_trials(
     trials : sequence of Trial
         What is tried.
     consultants : dict
-        Who is asked, by the names that trials use.
+        Who is asked, by the names that trials use. The first one says how rows are compared when judging.
     X, y : data frame or array, array-like
         The table and its target.
     folds : iterable of pairs of ndarray
@@ -128,7 +128,7 @@ def run_trials(
         asked: dict[Hashable, Consultation] = {}
         for name, consultant in consultants.items():
             known = next(iter(asked.values()), None)
-            asked[name] = consultant._ask(setting, y_train, known=known)
+            asked[name] = consultant._ask(consultant._setting(X_train), y_train, known=known)
         for trial, outcome in zip(trials, outcomes, strict=True):
             consultant = consultants.get(trial.consultant, first)
             n_edits = 0
