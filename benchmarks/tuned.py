@@ -1,7 +1,7 @@
 """The repair that tune picks on training folds alone, against the paper's, in its seven settings.
 
 Outer folds with seeds other than the paper's. On each training fold `tune` picks a repair, with one objective
-for all settings: the mean of DR, DP and EO relative to the baseline, for at most half a point of accuracy. It is
+for all settings: the mean of DR, DP and EO relative to the baseline, at most half a point of accuracy. It is
 fitted there and judged on the test fold, beside the model as it is, without the column, twins alone, and the
 paper's configuration. Every fold is one line of a file; a run that was interrupted goes on where it stopped.
 
