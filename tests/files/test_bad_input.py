@@ -80,7 +80,7 @@ def test_the_column_that_is_empty_can_be_dropped(tmp_path):
 
 def test_what_cannot_be_compressed_or_decoded_as_said_is_told(tmp_path):
     assert "cannot be decompressed" in refused(tmp_path, b"a,b\n1,2\n", "t.csv.gz")
-    assert "cannot be decompressed" in refused(tmp_path, gzip.compress(b"a,b\n1,2\n", mtime=0)[:-5], "t.csv.gz")
+    assert "cannot be decompressed" in refused(tmp_path, gzip.compress(b"a,b\n1,2\n")[:-5], "t.csv.gz")
     for ending in ("bz2", "xz", "zst"):
         assert "cannot be decompressed" in refused(tmp_path, b"a,b\n1,2\n", f"t.csv.{ending}")
     assert "'t.csv.gz' is empty" in refused(tmp_path, b"", "t.csv.gz")
