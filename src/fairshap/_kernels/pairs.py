@@ -77,17 +77,19 @@ def solve_pairs(
         lay_out(walker, rows[start:stop], references[start:stop], values, desk)
         for i in range(start, stop):
             j = i - start
-            q, n, constant, _, _ = collect(
+            q, n, constant, low, high = collect(
                 walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
             )
             counts[i], full[i], empty[i] = 0, 0.0, 0.0
             if n:
                 counts[i] = q
+                constant += walker.base / walker.scale
                 full[i], empty[i] = solve_game(
                     desk.masks,
                     desk.amounts,
                     n,
-                    constant + walker.base / walker.scale,
+                    constant,
+                    max(abs(constant + low), abs(constant + high)),
                     q,
                     (1 << n_alternatives) - 1,
                     walker.contrasts,
