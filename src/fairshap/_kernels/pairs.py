@@ -17,11 +17,11 @@ from fairshap._typing import Codes, Floats, Ints
 def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes, counts: Codes) -> None:
     """Write how many players each pair's game has; more than 62 are not told apart."""
     n_alternatives = switched.shape[1]
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
             q, n, _, _, _ = collect(
@@ -70,11 +70,11 @@ def solve_pairs(
     """
     n_alternatives = switched.shape[1]
     room = make_room(most, n_alternatives)
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
             q, n, constant, low, high = collect(
