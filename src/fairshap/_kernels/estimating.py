@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, compiled_in_any_order
 from fairshap._kernels.games import logistic, risk_of_outputs
 from fairshap._kernels.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
 from fairshap._kernels.walking import BOUND, LEFT, LINE, Walker, collect, goes_right, lay_out, make_desk
@@ -62,21 +62,30 @@ def _sum_paths(
     risks: Floats,
 ) -> None:
     """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
+    own, named = masks[:, OWN].copy(), masks[:, OWN] | masks[:, OTHER]
+    values = np.zeros((len(outputs), len(masks)))
+    for k in range(len(masks)):
+        for a in range(len(outputs)):
+            if masks[k, MET] >> a & 1:
+                values[a, k] = walker.scale * amounts[k, VALUE]
     for c in range(len(coalitions)):
         coalition = 0
         for s in range(len(place)):
             coalition |= int(coalitions[c, place[s]]) << s
-        outputs[:] = walker.base + walker.scale * constant
-        for k in range(len(masks)):
-            if masks[k, OWN] & ~coalition == 0 and masks[k, OTHER] & coalition == 0:
-                for a in range(len(outputs)):
-                    if masks[k, MET] >> a & 1:
-                        outputs[a] += walker.scale * amounts[k, VALUE]
-        if walker.is_logistic:
-            for a in range(len(outputs)):
-                outputs[a] = logistic(outputs[a])
+        for a in range(len(outputs)):
+            output = walker.base + walker.scale * constant + _sum_open(own, named, values[a], coalition)
+            outputs[a] = logistic(output) if walker.is_logistic else output
         # No paths: the attribute makes no difference.
         risks[c] = risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
+
+
+@compiled_in_any_order
+def _sum_open(own: Ints, named: Ints, values: Floats, coalition: int) -> float:
+    """Return the sum over the paths whose named players are in a coalition or not as they must be."""
+    total = 0.0
+    for k in range(len(own)):
+        total += values[k] if (coalition ^ own[k]) & named[k] == 0 else 0.0
+    return total
 
 
 @compiled
