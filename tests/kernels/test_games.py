@@ -29,7 +29,7 @@ def test_subset_sums_and_products_are_those_of_the_definition(q):
     values = np.random.default_rng(q).uniform(0.5, 1.5, size=1 << q)
     sums, products = values.copy(), values.copy()
     subset_sums(sums)
-    subset_products(products)
+    subset_products(products, 1)
     assert_allclose(sums, by_definition(values, np.add), rtol=1e-13)
     assert_allclose(products, by_definition(values, np.multiply), rtol=1e-12)
 
@@ -38,7 +38,7 @@ def test_subset_sums_and_products_are_those_of_the_definition(q):
 def test_products_of_many_players_are_the_exponentials_of_sums(q):
     values = np.random.default_rng(q).normal(scale=1e-3, size=1 << q)
     products = np.exp(values)
-    subset_products(products)
+    subset_products(products, 1)
     subset_sums(values)
     assert_allclose(products, np.exp(values), rtol=1e-12)
 
@@ -48,7 +48,8 @@ def test_gaps_are_those_between_logistic_outputs():
     margins, a, b, weights = rng.normal(size=9), 0.3, -0.4, rng.random(9)
     gaps = np.abs(1 / (1 + np.exp(-margins - a)) - 1 / (1 + np.exp(-margins - b)))
     odds, total = np.exp(-margins), np.ones(9)
-    everything = add_logistic_gaps(odds, np.exp(-a), np.exp(-b), 0.5, weights, total)
+    shifted, heavier = np.append([7.0, 7.0], odds), np.append(7.0, weights)
+    everything = add_logistic_gaps(shifted, 2, np.exp(-a), np.exp(-b), 0.5, heavier, 1, total, 9)
     assert_allclose(total, 1 + weights * gaps / 2, rtol=1e-13)
     assert everything == pytest.approx((weights * gaps).sum() / 2, rel=1e-13)
     risk = np.where(np.arange(9) % 2, 1.0, 0.0)

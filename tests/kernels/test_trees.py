@@ -18,8 +18,8 @@ N_FEATURES, N_CUTS = 5, 3
 BASE = 0.25
 
 
-def random_trees(rng, n_trees, depth, with_categories):
-    """Grow trees of random splits on ranks 0 to N_CUTS; feature 4 may be a category."""
+def random_trees(rng, n_trees, depth, with_categories, n_features=N_FEATURES):
+    """Grow trees of random splits on ranks 0 to N_CUTS; the last feature may be a category."""
     nodes = {name: [] for name in ("feature", "cut", "left", "right", "default_left", "table_start", "value")}
     table = []
 
@@ -31,9 +31,9 @@ def random_trees(rng, n_trees, depth, with_categories):
         nodes["value"][here] = rng.normal()
         nodes["default_left"][here] = bool(rng.integers(2))
         if level < depth and rng.random() < 0.9:
-            feature = int(rng.integers(N_FEATURES))
+            feature = int(rng.integers(n_features))
             nodes["feature"][here], nodes["cut"][here] = feature, int(rng.integers(N_CUTS))
-            if with_categories and feature == N_FEATURES - 1:
+            if with_categories and feature == n_features - 1:
                 nodes["table_start"][here] = len(table)
                 table.extend(bool(b) for b in rng.integers(0, 2, N_CUTS + 1))
             nodes["left"][here], nodes["right"][here] = grow(level + 1), grow(level + 1)
@@ -65,7 +65,7 @@ def plain_margin(trees, row):
 def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5, is_mean=False):
     n_players = int(player.max()) + 1
     return make_walker(
-        trees, sensitive, 10, ranks, player, n_players, contrasts, is_mean, BASE, scale, is_logistic
+        trees, sensitive, 12, ranks, player, n_players, contrasts, is_mean, BASE, scale, is_logistic
     )
 
 
@@ -136,6 +136,30 @@ def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n
         assert_allclose(phi[i], expected[0], atol=1e-12)
         assert_allclose([full[i], empty[i]], expected[1:], atol=1e-12)
         assert counts[i] == len(set(player[(x != r) & ~sensitive]))
+
+
+# Players within a row of coalitions side by side, within a chunk of such rows, and beyond one. Deep trees
+# name more of them on a path than they leave open.
+@pytest.mark.parametrize(
+    ("n_players", "n_trees", "depth"), [(4, 6, 4), (6, 8, 4), (7, 3, 10), (9, 8, 5), (10, 2, 11), (13, 5, 4)]
+)
+@pytest.mark.parametrize("is_mean", [False, True])
+def test_games_of_many_players_are_those_of_the_definition(n_players, n_trees, depth, is_mean):
+    rng = np.random.default_rng(n_players)
+    trees = random_trees(rng, n_trees, depth, with_categories=False, n_features=n_players + 1)
+    ranks = np.zeros((2, n_players + 1), dtype=np.int32)
+    ranks[1] = N_CUTS
+    switched = rng.integers(0, N_CUTS + 1, size=(1, 3, n_players + 1)).astype(np.int32)
+    contrasts = np.array([[0, 1], [0, 2]])
+    player = np.arange(-1, n_players, dtype=np.int32)
+    walker = make(trees, ranks, contrasts, player, player < 0, is_logistic=True, is_mean=is_mean)
+    phi, full, empty, counts = solve(walker, np.array([0]), np.array([1]), switched)
+    assert counts.tolist() == [n_players]
+    expected = plain_solution(
+        trees, *ranks, switched[0], contrasts, player, player < 0, is_logistic=True, is_mean=is_mean
+    )
+    assert_allclose(phi[0], expected[0], atol=1e-12)
+    assert_allclose([full[0], empty[0]], expected[1:], atol=1e-12)
 
 
 @settings(deadline=None, max_examples=20)

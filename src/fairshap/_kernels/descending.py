@@ -16,25 +16,25 @@ Places: TypeAlias = NDArray[np.uint32]
 BLOCK = 64
 
 # All bits but the sign.
-_POSITIVE = 0x7FFFFFFF
+POSITIVE = 0x7FFFFFFF
 
 
 class Descent(NamedTuple):
     """The nodes of an ensemble, laid out for steps without a branch.
 
-    A row goes left at a node if ``(rank + bias) & _POSITIVE <= bound``: with a bias of 1 a missing value, -1,
-    is below every bound, with a bias of 0 above. A leaf is its own child.
+    A row goes right at a node if its cell in the node's line is above the bound. Each feature has two
+    lines: in the first a missing value is above every bound, in the second below. A leaf is its own child.
 
     Parameters
     ----------
-    feature : ndarray of uint32, shape (nodes,)
-        What each node splits on.
-    bias, bound : ndarray of int32, shape (nodes,)
+    line : ndarray of uint32, shape (nodes,)
+        What each node looks at: twice its feature, and one more where missing values go left.
+    bound : ndarray of int32, shape (nodes,)
         How it splits.
     child : ndarray of uint32, shape (2 nodes,)
         Where a row goes that goes left, and where one that does not.
     table_start, table : ndarray
-        Which categories go left, as in :class:`~fairshap._kernels.trees.Trees`.
+        Which categories go left, as in :class:`~fairshap._kernels.trees.Trees`; none for the attribute.
     roots, depth : ndarray of int32, shape (trees,)
         Where each tree begins, and how many steps a row takes through it at most.
     n_switching : int
@@ -43,8 +43,7 @@ class Descent(NamedTuple):
         Its features.
     """
 
-    feature: Places
-    bias: Codes
+    line: Places
     bound: Codes
     child: Places
     table_start: Codes
@@ -61,15 +60,15 @@ def make_descent(trees: Trees, is_sensitive: Bools) -> Descent:
     here = np.arange(len(trees.left), dtype=np.int32)
     child = np.where(inner[:, None], np.column_stack([trees.left, trees.right]), here[:, None])
     depth = _depths(child, trees.roots)
-    asks = inner & is_sensitive[np.where(inner, trees.feature, 0)]
+    feature = np.where(inner, trees.feature, 0)
+    asks = inner & is_sensitive[feature]
     switching = np.logical_or.reduceat(asks, trees.roots)
     order = np.argsort(~switching, kind="stable")
     return Descent(
-        feature=np.where(inner, trees.feature, 0).astype(np.uint32),
-        bias=trees.default_left.astype(np.int32),
+        line=(2 * feature + trees.default_left).astype(np.uint32),
         bound=trees.cut + trees.default_left.astype(np.int32),
         child=child.ravel().astype(np.uint32),
-        table_start=trees.table_start,
+        table_start=np.where(asks, np.int32(-1), trees.table_start),
         table=trees.table,
         roots=trees.roots[order],
         depth=depth[order],
@@ -82,121 +81,120 @@ def _depths(child: NDArray[Any], roots: Codes) -> Codes:
     """Return the greatest depth of each tree, level by level."""
     tree = np.arange(len(roots))
     nodes = roots.astype(np.int64)
-    depth = np.zeros(len(roots), dtype=np.int32)
+    depth, level = np.zeros(len(roots), dtype=np.int32), 0
     while True:
+        level += 1
         inner = child[nodes, 0] != nodes
         if not inner.any():
             return depth
         nodes, tree = child[nodes[inner]].ravel(), np.repeat(tree[inner], 2)
-        depth[np.unique(tree)] += 1
+        depth[tree] = level
 
 
 @compiled
-def n_lines(descent: Descent, n_alternatives: int) -> int:
-    """Return how many leaves :func:`find_leaves` writes for a row."""
-    return len(descent.roots) + descent.n_switching * (n_alternatives - 1)
+def _fill_block(ranks: Codes, rows: Ints, block: Codes) -> None:
+    """Write both lines of all features of at most :data:`BLOCK` rows."""
+    for j in range(len(rows)):
+        for f in range(ranks.shape[1]):
+            rank = ranks[rows[j], f]
+            block[2 * f, j] = rank & POSITIVE
+            block[2 * f + 1, j] = (rank + 1) & POSITIVE
 
 
 @compiled
-def find_leaves(
-    descent: Descent, ranks: Codes, rows: Ints, switched: Codes, block: Codes, leaves: Codes
+def find_partings(
+    descent: Descent,
+    n_trees: int,
+    ranks: Codes,
+    rows: Ints,
+    references: Ints,
+    blocks: Codes,
+    partings: Codes,
 ) -> None:
-    """Write the leaf that each row reaches in each tree, with each value of the attribute that matters there.
+    """Write where the two rows of each pair part in each of the first trees, or the leaf that both reach.
+
+    At a split on the attribute they part in any case.
 
     Parameters
     ----------
     descent : Descent
         The ensemble.
+    n_trees : int
+        How many of its trees.
     ranks : ndarray of int32, shape (table rows, features)
         The table.
-    rows : ndarray of int, shape (rows,)
-        Positions in it, at most :data:`BLOCK`.
-    switched : ndarray of int32, shape (rows or 1, alternatives, features)
-        The attribute's values.
-    block : ndarray of int32, shape (features, BLOCK)
+    rows, references : ndarray of int, shape (pairs,)
+        Positions in it, at most :data:`BLOCK` of each.
+    blocks : ndarray of int32, shape (2, 2 features, BLOCK)
         Room to work in.
-    leaves : ndarray of int32, shape (lines, BLOCK)
-        Written: for each tree that splits on the attribute a line for each value, then a line for each
-        other tree.
+    partings : ndarray of int32, shape (trees, BLOCK)
+        Written: for each tree the node of each pair.
     """
-    n = len(rows)
-    for j in range(n):
-        for f in range(len(block)):
-            block[f, j] = ranks[rows[j], f]
-    n_alternatives = switched.shape[1]
-    for a in range(n_alternatives):
-        for f in descent.sensitive:
-            for j in range(n):
-                block[f, j] = switched[j if len(switched) > 1 else 0, a, f]
-        for t in range(descent.n_switching):
-            _descend(descent, t, block, n, leaves[t * n_alternatives + a])
-    shift = descent.n_switching * (n_alternatives - 1)
-    for t in range(descent.n_switching, len(descent.roots)):
-        _descend(descent, t, block, n, leaves[t + shift])
-
-
-@compiled
-def _descend(descent: Descent, t: int, block: Codes, n: int, line: Codes) -> None:
-    """Let rows go down a tree side by side: no step has to wait for the one before."""
-    feature, bias, bound, child = descent.feature, descent.bias, descent.bound, descent.child
+    own, other = blocks[0], blocks[1]
+    _fill_block(ranks, rows, own)
+    _fill_block(ranks, references, other)
+    for f in descent.sensitive:
+        own[2 * f : 2 * f + 2] = 0
+        other[2 * f : 2 * f + 2] = POSITIVE
+    line, bound, child = descent.line, descent.bound, descent.child
     starts, table = descent.table_start, descent.table
     # An array of its own, of which the compiler knows that no other shares its memory.
     here = np.empty(BLOCK, dtype=np.uint32)
-    for j in range(n):
-        here[j] = descent.roots[t]
-    for _ in range(descent.depth[t]):
-        _step(feature, bias, bound, child, starts, table, block, n, here)
-    for j in range(n):
-        line[j] = here[j]
+    n = len(rows)
+    for t in range(n_trees):
+        here[:] = descent.roots[t]
+        for _ in range(descent.depth[t]):
+            if len(table):
+                for j in range(n):
+                    node = here[j]
+                    one = _goes_right(line, bound, starts, table, node, own, j)
+                    if one == _goes_right(line, bound, starts, table, node, other, j):
+                        here[j] = child[2 * node + int(one)]
+            else:
+                for j in range(n):
+                    node = here[j]
+                    one = own[line[node], np.uint64(j)] > bound[node]
+                    parts = one != (other[line[node], np.uint64(j)] > bound[node])
+                    # Unsigned, so that no index is looked at for being negative.
+                    next_one = child[np.uint64(2 * node) + np.uint64(one)]
+                    here[j] = node if parts else next_one
+        for j in range(n):
+            partings[t, j] = here[j]
 
 
 @compiled_into_its_caller
-def _step(
-    feature: Places,
-    bias: Codes,
-    bound: Codes,
-    child: Places,
-    starts: Codes,
-    table: Bools,
-    block: Codes,
-    n: int,
-    here: Places,
-) -> None:
-    """Let rows go one step down; a row at a leaf stays there."""
-    if len(table):
-        for j in range(n):
-            node = here[j]
-            rank = block[feature[node], j]
-            right = (rank + bias[node]) & _POSITIVE > bound[node]
-            if rank >= 0 and starts[node] >= 0:
-                right = not table[starts[node] + rank]
-            here[j] = child[2 * node + int(right)]
-    else:
-        for j in range(n):
-            node = here[j]
-            # Unsigned, so that no index is looked at for being negative.
-            rank = block[feature[node], np.uint64(j)]
-            right = (rank + bias[node]) & _POSITIVE > bound[node]
-            here[j] = child[np.uint64(2 * node) + np.uint64(right)]
+def _goes_right(
+    line: Places, bound: Codes, starts: Codes, table: Bools, node: int, block: Codes, j: int
+) -> bool:
+    rank = block[line[node] & ~np.uint32(1), j]
+    if rank != POSITIVE and starts[node] >= 0:
+        return not table[starts[node] + rank]
+    return block[line[node], j] > bound[node]  # type: ignore[no-any-return]
 
 
 @compiled
 def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
     """Return the sum of the leaves that each row reaches."""
     sums = np.zeros(len(ranks))
-    block = np.empty((ranks.shape[1], BLOCK), dtype=np.int32)
+    block = np.empty((2 * ranks.shape[1], BLOCK), dtype=np.int32)
     here = np.empty(BLOCK, dtype=np.uint32)
-    feature, bias, bound, child = descent.feature, descent.bias, descent.bound, descent.child
+    line, bound, child = descent.line, descent.bound, descent.child
     starts, table = descent.table_start, descent.table
     for start in range(0, len(ranks), BLOCK):
         n = min(BLOCK, len(ranks) - start)
-        for j in range(n):
-            for f in range(len(block)):
-                block[f, j] = ranks[start + j, f]
+        _fill_block(ranks, np.arange(start, start + n), block)
         for t in range(len(descent.roots)):
             here[:] = descent.roots[t]
             for _ in range(descent.depth[t]):
-                _step(feature, bias, bound, child, starts, table, block, n, here)
+                if len(table):
+                    for j in range(n):
+                        right = _goes_right(line, bound, starts, table, here[j], block, j)
+                        here[j] = child[2 * here[j] + int(right)]
+                else:
+                    for j in range(n):
+                        node = here[j]
+                        right = block[line[node], np.uint64(j)] > bound[node]
+                        here[j] = child[np.uint64(2 * node) + np.uint64(right)]
             for j in range(n):
                 sums[start + j] += value[here[j]]
     return sums

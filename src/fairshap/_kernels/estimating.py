@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, compiled_in_any_order
 from fairshap._kernels.games import logistic, risk_of_outputs
 from fairshap._kernels.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
-from fairshap._kernels.walking import FEATURE, LEFT, RIGHT, Walker, collect, goes_left, lay_out, make_desk
+from fairshap._kernels.walking import BOUND, LEFT, LINE, Walker, collect, goes_right, lay_out, make_desk
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 
@@ -31,11 +31,11 @@ def coalition_risks(
     n_alternatives = switched.shape[1]
     slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
     place = np.empty(MOST_PLAYERS, dtype=np.int32)
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     outputs = np.empty(n_alternatives)
     for i in range(len(rows)):
         values = switched[i : i + 1] if len(switched) > 1 else switched
-        lay_out(walker, rows[i : i + 1], references[i : i + 1], values, desk)
+        lay_out(walker, rows[i : i + 1], references[i : i + 1], desk)
         _number_players(walker, walker.ranks[rows[i]], walker.ranks[references[i]], slot, place_of, active[i])
         q, n, constant, _, _ = collect(walker, rows[i], references[i], values[0], desk, 0)
         if q > MOST_PLAYERS:
@@ -62,21 +62,30 @@ def _sum_paths(
     risks: Floats,
 ) -> None:
     """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
+    own, named = masks[:, OWN].copy(), masks[:, OWN] | masks[:, OTHER]
+    values = np.zeros((len(outputs), len(masks)))
+    for k in range(len(masks)):
+        for a in range(len(outputs)):
+            if masks[k, MET] >> a & 1:
+                values[a, k] = walker.scale * amounts[k, VALUE]
     for c in range(len(coalitions)):
         coalition = 0
         for s in range(len(place)):
             coalition |= int(coalitions[c, place[s]]) << s
-        outputs[:] = walker.base + walker.scale * constant
-        for k in range(len(masks)):
-            if masks[k, OWN] & ~coalition == 0 and masks[k, OTHER] & coalition == 0:
-                for a in range(len(outputs)):
-                    if masks[k, MET] >> a & 1:
-                        outputs[a] += walker.scale * amounts[k, VALUE]
-        if walker.is_logistic:
-            for a in range(len(outputs)):
-                outputs[a] = logistic(outputs[a])
+        for a in range(len(outputs)):
+            output = walker.base + walker.scale * constant + _sum_open(own, named, values[a], coalition)
+            outputs[a] = logistic(output) if walker.is_logistic else output
         # No paths: the attribute makes no difference.
         risks[c] = risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
+
+
+@compiled_in_any_order
+def _sum_open(own: Ints, named: Ints, values: Floats, coalition: int) -> float:
+    """Return the sum over the paths whose named players are in a coalition or not as they must be."""
+    total = 0.0
+    for k in range(len(own)):
+        total += values[k] if (coalition ^ own[k]) & named[k] == 0 else 0.0
+    return total
 
 
 @compiled
@@ -92,7 +101,8 @@ def _walk_coalitions(
 ) -> None:
     """Write the risks of coalitions of more players than paths can name, one row through the trees each."""
     x, r = walker.ranks[row], walker.ranks[reference]
-    nodes, table, leaf, contrasts = walker.nodes, walker.table, walker.leaf, walker.contrasts
+    nodes, leaf, contrasts = walker.nodes, walker.leaf, walker.contrasts
+    starts, table = walker.table_start, walker.table
     roots, n_switching = walker.descent.roots, walker.descent.n_switching
     for c in range(len(coalitions)):
         outputs[:] = 0.0
@@ -101,12 +111,15 @@ def _walk_coalitions(
             for a in range(len(outputs) if t < n_switching else 1):
                 node = roots[t]
                 while nodes[node, LEFT] != node:
-                    f = nodes[node, FEATURE]
-                    if f < 0:
-                        rank = switched[a, ~f]
+                    line = nodes[node, LINE]
+                    if line < 0:
+                        line = ~line
+                        rank = switched[a, line >> 1]
                     else:
+                        f = line >> 1
                         rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
-                    node = nodes[node, LEFT if goes_left(nodes, table, node, rank) else RIGHT]
+                    start = starts[node] if len(table) else -1
+                    node = nodes[node, LEFT + int(goes_right(line, nodes[node, BOUND], start, table, rank))]
                 if t < n_switching:
                     outputs[a] += leaf[node, VALUE]
                 else:

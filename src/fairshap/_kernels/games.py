@@ -25,33 +25,18 @@ def subset_sums(values: Floats) -> None:
 
 
 @compiled
-def subset_products(values: Floats) -> None:
-    """Replace the value of each coalition by the product over its subsets."""
+def subset_products(values: Floats, step: int) -> None:
+    """Replace the value of each coalition by the product over its subsets.
+
+    The players below bit ``step`` have been done.
+    """
     size = len(values)
     inner, outer = min(size, _INNER), min(size, _OUTER)
     for far in range(0, size, outer):
         for near in range(far, far + outer, inner):
-            part = values[near : near + inner]
-            step = 1
-            if inner >= 8:
-                _products_of_eights(part)
-                step = 8
-            _multiply_up(part, step)
+            _multiply_up(values[near : near + inner], step)
         _multiply_up(values[far : far + outer], inner)
     _multiply_up(values, outer)
-
-
-@compiled
-def _products_of_eights(values: Floats) -> None:
-    """Do the first three players in one go: their steps are too short to be worth a loop each."""
-    for k in range(0, len(values), 8):
-        a0, a1, a2, a3 = values[k], values[k + 1], values[k + 2], values[k + 3]
-        a4, a5, a6, a7 = values[k + 4], values[k + 5], values[k + 6], values[k + 7]
-        a1, a3, a5, a7 = a1 * a0, a3 * a2, a5 * a4, a7 * a6
-        a2, a3, a6, a7 = a2 * a0, a3 * a1, a6 * a4, a7 * a5
-        values[k + 1], values[k + 2], values[k + 3] = a1, a2, a3
-        values[k + 4], values[k + 5] = a4 * a0, a5 * a1
-        values[k + 6], values[k + 7] = a6 * a2, a7 * a3
 
 
 @compiled
@@ -106,17 +91,41 @@ def logistic_gap(odds: float, a: float, b: float) -> float:
 
 @compiled_in_any_order
 def add_logistic_gaps(
-    odds: Floats, a: float, b: float, share: float, weights: Floats, total: Floats
+    odds: Floats,
+    first: int,
+    a: float,
+    b: float,
+    share: float,
+    weights: Floats,
+    first_weight: int,
+    total: Floats,
+    n: int,
 ) -> float:
     """Return the weighted sum of a share of the gaps between two logistic outputs, and add each to a total.
 
-    The odds are the coalitions'; a and b belong to two values of the attribute.
+    The odds, n of them from ``first`` on, are the coalitions'; a and b belong to two values of the
+    attribute. The product of any four odds must be a number.
     """
-    everything = 0.0
-    for k in range(len(odds)):
-        weighted = share * weights[k] * logistic_gap(odds[k], a, b)
-        total[k] += weighted
-        everything += weighted
+    # Places rather than parts of arrays, which take longer to cut out than few coalitions to add; unsigned,
+    # so that none is looked at for being negative.
+    half, whole = np.uint64(n // 2), np.uint64(n)
+    odds_at, weight_at = np.uint64(first), np.uint64(first_weight)
+    everything, numerator = 0.0, share * abs(b - a)
+    for k in range(half):
+        # Two quotients by one division, which takes longer than all the rest.
+        one, other = odds[odds_at + k], odds[odds_at + half + k]
+        below_one = (1.0 + one * a) * (1.0 + one * b)
+        below_other = (1.0 + other * a) * (1.0 + other * b)
+        inverse = numerator / (below_one * below_other)
+        gap_one = weights[weight_at + k] * one * below_other * inverse
+        gap_other = weights[weight_at + half + k] * other * below_one * inverse
+        total[k] += gap_one
+        total[half + k] += gap_other
+        everything += gap_one + gap_other
+    for k in range(half + half, whole):
+        gap = weights[weight_at + k] * share * logistic_gap(odds[odds_at + k], a, b)
+        total[k] += gap
+        everything += gap
     return everything
 
 
@@ -164,9 +173,10 @@ def coalition_weights(most: int) -> Floats:
     returned, those of q players from position 2^q on. The second sum is the same for all players, and follows
     from their values' adding up to the gain.
     """
-    sizes = np.bitwise_count(np.arange(1 << most))
+    sizes = np.bitwise_count(np.arange(1 << most)).astype(np.intp)
     weights = np.zeros(2 << most)
     for q in range(1, most + 1):
         single = np.array([0.0, *(1.0 / (q * comb(q - 1, size)) for size in range(q)), 0.0])
-        weights[1 << q : 2 << q] = (single[:-1] + single[1:])[sizes[: 1 << q]]
+        # Sizes are never out of range, so that clipping, which is quicker than looking, changes none.
+        np.take(single[:-1] + single[1:], sizes[: 1 << q], out=weights[1 << q : 2 << q], mode="clip")
     return weights

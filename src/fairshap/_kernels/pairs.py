@@ -17,11 +17,11 @@ from fairshap._typing import Codes, Floats, Ints
 def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes, counts: Codes) -> None:
     """Write how many players each pair's game has; more than 62 are not told apart."""
     n_alternatives = switched.shape[1]
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
             q, n, _, _, _ = collect(
@@ -70,24 +70,26 @@ def solve_pairs(
     """
     n_alternatives = switched.shape[1]
     room = make_room(most, n_alternatives)
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
-            q, n, constant, _, _ = collect(
+            q, n, constant, low, high = collect(
                 walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
             )
             counts[i], full[i], empty[i] = 0, 0.0, 0.0
             if n:
                 counts[i] = q
+                constant += walker.base / walker.scale
                 full[i], empty[i] = solve_game(
                     desk.masks,
                     desk.amounts,
                     n,
-                    constant + walker.base / walker.scale,
+                    constant,
+                    max(abs(constant + low), abs(constant + high)),
                     q,
                     (1 << n_alternatives) - 1,
                     walker.contrasts,

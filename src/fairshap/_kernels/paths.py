@@ -18,6 +18,8 @@ MOST_PLAYERS = 62
 # The columns of the two arrays of paths.
 OWN, OTHER, MET = range(3)
 VALUE, ODDS, INVERSE = range(3)
+# The coalitions of the lowest players, five of them, whose products are taken side by side.
+LANES = 32
 # The bits of a coalition that are looked up at a time.
 _DIGIT = 10
 
@@ -25,6 +27,7 @@ _DIGIT = 10
 class Room(NamedTuple):
     """What solving a game works in: tables by coalition, and the places that players get in them."""
 
+    base: Floats
     level: Floats
     direct: Floats
     difference: Floats
@@ -39,8 +42,9 @@ class Room(NamedTuple):
 @compiled
 def make_room(most: int, n_alternatives: int) -> Room:
     """Return room for games of so many players and values of the attribute."""
-    size = 1 << most
+    size = max(1 << most, LANES)
     return Room(
+        np.empty(size),
         np.empty(size),
         np.empty(size),
         np.empty((n_alternatives, size)),

@@ -1,4 +1,8 @@
-"""The risks of all coalitions of a game, whose margins are multiplied as exponentials."""
+"""The risks of all coalitions of a game, whose margins are multiplied as exponentials.
+
+The coalitions are done a chunk at a time: those of the low players, for each coalition of the high ones. A
+chunk stays in the processor's cache, however many players there are.
+"""
 
 import numpy as np
 
@@ -11,8 +15,13 @@ from fairshap._kernels.games import (
     raise_to_logistic_gap,
     subset_products,
 )
-from fairshap._kernels.paths import INVERSE, MET, ODDS, OTHER, OWN, Room, count_bits
+from fairshap._kernels.paths import INVERSE, LANES, MET, ODDS, OTHER, OWN, Room, count_bits
 from fairshap._typing import Floats, Ints
+
+# The players of a chunk, at least: 2^12 coalitions are 32 KiB.
+_CHUNK = 12
+# The players whose coalitions are multiplied side by side.
+_LOW = LANES.bit_length() - 1
 
 
 @compiled
@@ -35,55 +44,139 @@ def risks_by_products(
     ``exp(-m)`` of a coalition is a product over its subsets, and the factors are those of the paths: no
     exponential is taken for a coalition.
     """
-    size = 1 << (n_level + n_difference)
-    level, direct = room.level[:size], room.direct[:size]
-    level[:] = 1.0
+    difference = room.difference
+    _differences_by_products(
+        masks, amounts, n_paths, n_level, n_difference, everyone, difference, room.direct
+    )
+    n_low = min(n_level + n_difference, max(n_level, _CHUNK))
+    n_high = n_level + n_difference - n_low
+    size = max(1 << n_low, LANES)
+    base, level, direct = room.base[:size], room.level[:size], room.direct[:size]
+    by_level, by_difference, risk = room.by_level, room.by_difference, room.risk
+    base[:] = 1.0
+    base[:LANES] = np.exp(-scale * constant)
+    n_paths = _multiply_shared(masks, amounts, n_paths, n_low, base)
+    empty = 0.0
+    for high in range(1 << n_high):
+        _multiply_chunk(masks, amounts, n_paths, n_low, high, base, level, direct)
+        for low in range(1 << (n_low - n_level)):
+            block = (high << (n_low - n_level)) + low
+            # The weights go by the size of the coalition only: those of the first block of that size do.
+            weight = ((1 << count_bits(block)) - 1) << n_level
+            by_difference[block] = _add_block(
+                level,
+                low << n_level,
+                weights,
+                weight,
+                1 << n_level,
+                difference,
+                block,
+                contrasts,
+                is_mean,
+                by_level,
+                risk,
+            )
+        if high == 0:
+            empty = _risk(level[0], difference, 0, contrasts, is_mean)
+    full = _risk(level[(1 << n_low) - 1], difference, (1 << n_difference) - 1, contrasts, is_mean)
+    return full, empty
+
+
+@compiled
+def _risk(odds: float, difference: Floats, block: int, contrasts: Ints, is_mean: bool) -> float:
+    """Return the risk of one coalition."""
+    risk = 0.0
+    for c in range(len(contrasts)):
+        a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
+        risk = join_gap(risk, logistic_gap(odds, a, b), len(contrasts), is_mean)
+    return risk
+
+
+@compiled_into_its_caller
+def _add_block(
+    level: Floats,
+    first: int,
+    weights: Floats,
+    weight: int,
+    n: int,
+    difference: Floats,
+    block: int,
+    contrasts: Ints,
+    is_mean: bool,
+    by_level: Floats,
+    risk: Floats,
+) -> float:
+    """Add the risks of the n coalitions that have the same players of the difference; return their sum."""
+    total = 0.0
+    if is_mean or len(contrasts) == 1:
+        for c in range(len(contrasts)):
+            a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
+            share = 1.0 / len(contrasts)
+            total += add_logistic_gaps(level, first, a, b, share, weights, weight, by_level, n)
+    else:
+        risk[:n] = 0.0
+        for c in range(len(contrasts)):
+            a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
+            raise_to_logistic_gap(risk[:n], level[first : first + n], a, b)
+        total += add_weighted(risk[:n], weights[weight : weight + n], by_level[:n])
+    return total
+
+
+@compiled
+def _multiply_shared(masks: Ints, amounts: Floats, n_paths: int, n_low: int, base: Floats) -> int:
+    """Multiply what all chunks have in common; keep the other paths, and return how many they are."""
+    n_kept = 0
+    for k in range(n_paths):
+        own, other = masks[k, OWN], masks[k, OTHER]
+        if not masks[k, MET] & 1:
+            continue
+        if (own | other) >> n_low == 0 and not _is_direct(own, other, len(base)):
+            _multiply_subsets(own, other, amounts[k, ODDS], amounts[k, INVERSE], base)
+        else:
+            masks[n_kept, OWN], masks[n_kept, OTHER] = own, other
+            amounts[n_kept, ODDS], amounts[n_kept, INVERSE] = amounts[k, ODDS], amounts[k, INVERSE]
+            n_kept += 1
+    return n_kept
+
+
+@compiled
+def _multiply_chunk(
+    masks: Ints,
+    amounts: Floats,
+    n_paths: int,
+    n_low: int,
+    high: int,
+    base: Floats,
+    level: Floats,
+    direct: Floats,
+) -> None:
+    """Write the odds of the coalitions that have these high players."""
+    for j in range(len(level)):
+        level[j] = base[j]
     used_direct = False
     for k in range(n_paths):
-        if masks[k, MET] & 1:
+        own, other = masks[k, OWN], masks[k, OTHER]
+        if (own >> n_low) & ~high == 0 and (other >> n_low) & high == 0:
             used_direct = _multiply_path(
-                masks[k, OWN],
-                masks[k, OTHER],
+                own & (len(level) - 1),
+                other & (len(level) - 1),
                 amounts[k, ODDS],
                 amounts[k, INVERSE],
                 level,
                 direct,
                 used_direct,
             )
-    level[0] *= np.exp(-scale * constant)
-    subset_products(level)
+    subset_products(level, LANES)
     if used_direct:
-        for j in range(size):
+        for j in range(len(level)):
             level[j] *= direct[j]
-    _differences_by_products(masks, amounts, n_paths, n_level, n_difference, everyone, room)
-    by_level, by_difference = room.by_level[: 1 << n_level], room.by_difference
-    risk, difference = room.risk[: 1 << n_level], room.difference
-    for block in range(1 << n_difference):
-        odds = level[block << n_level : (block + 1) << n_level]
-        # The weights go by the size of the coalition only: those of the first block of that size do.
-        start = ((1 << count_bits(block)) - 1) << n_level
-        weight = weights[start : start + (1 << n_level)]
-        if is_mean or len(contrasts) == 1:
-            by_difference[block] = 0.0
-            for c in range(len(contrasts)):
-                a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
-                share = 1.0 / len(contrasts)
-                by_difference[block] += add_logistic_gaps(odds, a, b, share, weight, by_level)
-        else:
-            risk[:] = 0.0
-            for c in range(len(contrasts)):
-                a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
-                raise_to_logistic_gap(risk, odds, a, b)
-            by_difference[block] = add_weighted(risk, weight, by_level)
-    full, empty = 0.0, 0.0
-    last = (1 << n_difference) - 1
-    for c in range(len(contrasts)):
-        one, other = difference[contrasts[c, 0]], difference[contrasts[c, 1]]
-        gap = logistic_gap(level[size - 1], one[last], other[last])
-        full = join_gap(full, gap, len(contrasts), is_mean)
-        gap = logistic_gap(level[0], one[0], other[0])
-        empty = join_gap(empty, gap, len(contrasts), is_mean)
-    return full, empty
+
+
+@compiled
+def _is_direct(own: int, other: int, size: int) -> bool:
+    """Say whether the coalitions that a path is open to are fewer than those that cancel it elsewhere."""
+    free = (size - 1) & ~(own | other)
+    return count_bits(free >> _LOW) < count_bits(other >> _LOW)
 
 
 @compiled_into_its_caller
@@ -91,24 +184,46 @@ def _multiply_path(
     own: int, other: int, odds: float, inverse: float, level: Floats, direct: Floats, used: bool
 ) -> bool:
     """Multiply the coalitions that a path is open to; return whether ``direct`` is in use."""
-    free = (len(level) - 1) & ~(own | other)
-    if count_bits(free) < count_bits(other):
-        if not used:
-            direct[:] = 1.0
-            used = True
-        part = free
-        direct[own | part] *= odds
-        while part != 0:
-            part = (part - 1) & free
-            direct[own | part] *= odds
-    else:
-        # Inclusion and exclusion: the products that follow cancel the odds wherever one of other takes part.
-        part = other
-        level[own | part] *= inverse if count_bits(part) & 1 else odds
-        while part != 0:
-            part = (part - 1) & other
-            level[own | part] *= inverse if count_bits(part) & 1 else odds
-    return used
+    if not _is_direct(own, other, len(level)):
+        _multiply_subsets(own, other, odds, inverse, level)
+        return used
+    if not used:
+        direct[:] = 1.0
+    free = ((len(level) - 1) & ~(own | other)) >> _LOW
+    part = free
+    while True:
+        _multiply_lanes(own, other, odds, direct, (own >> _LOW) | part)
+        if part == 0:
+            return True
+        part = (part - 1) & free
+
+
+@compiled
+def _multiply_subsets(own: int, other: int, odds: float, inverse: float, level: Floats) -> None:
+    """Multiply by inclusion and exclusion, from the first player on whose coalitions are not side by side.
+
+    The products that follow cancel the odds wherever one of ``other`` takes part.
+    """
+    high = other >> _LOW
+    part = high
+    while True:
+        factor = inverse if count_bits(part) & 1 else odds
+        _multiply_lanes(own, other, factor, level, (own >> _LOW) | part)
+        if part == 0:
+            return
+        part = (part - 1) & high
+
+
+@compiled
+def _multiply_lanes(own: int, other: int, factor: float, level: Floats, row: int) -> None:
+    """Multiply the coalitions of the lowest players that a path is open to, among one row of them."""
+    own &= LANES - 1
+    other &= LANES - 1
+    lanes = level[row * LANES : (row + 1) * LANES]
+    # Without a branch: all lanes are multiplied at a time.
+    for lane in range(LANES):
+        is_open = (own & ~lane) | (other & lane) == 0
+        lanes[lane] *= factor if is_open else 1.0
 
 
 @compiled
@@ -119,15 +234,16 @@ def _differences_by_products(
     n_level: int,
     n_difference: int,
     everyone: int,
-    room: Room,
+    difference: Floats,
+    room: Floats,
 ) -> None:
     """Write for each value of the attribute the odds over those of the first value."""
-    size = 1 << n_difference
-    room.difference[0, :size] = 1.0
-    direct = room.direct[:size]
+    size = max(1 << n_difference, LANES)
+    difference[0, :size] = 1.0
+    direct = room[:size]
     a = 1
     while (1 << a) <= everyone:
-        factors = room.difference[a, :size]
+        factors = difference[a, :size]
         factors[:] = 1.0
         used_direct = False
         for k in range(n_paths):
@@ -142,7 +258,7 @@ def _differences_by_products(
                     direct,
                     used_direct,
                 )
-        subset_products(factors)
+        subset_products(factors, LANES)
         if used_direct:
             for j in range(size):
                 factors[j] *= direct[j]

@@ -6,7 +6,10 @@ from fairshap._kernels.compiling import compiled
 from fairshap._kernels.descending import BLOCK
 from fairshap._kernels.games import join_gap, logistic, risk_of_outputs
 from fairshap._kernels.paths import (
+    MET,
     MOST_PLAYERS,
+    OTHER,
+    OWN,
     VALUE,
     arrange,
     count_bits,
@@ -45,29 +48,30 @@ def bound_pairs(
     weights : ndarray, shape (MOST_SCREENED + 2, MOST_SCREENED + 2)
         The Shapley weight of a coalition, by the number of players and its size.
     bounds, full, empty : ndarray of float, shape (pairs,)
-        Written; the risks are those of the full and the empty coalition.
+        Written; the risks are those of the full and the empty coalition, where there is a bound.
     """
     n_alternatives = switched.shape[1]
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     masks, amounts = desk.masks, desk.amounts
     everyone = (1 << n_alternatives) - 1
     room = make_room(MOST_SCREENED, n_alternatives)
     largest, smallest = room.by_level, room.by_difference
+    outputs = np.empty(n_alternatives)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
             q, n, constant, low, high = collect(
                 walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
             )
-            full[i] = _risk_of_leaves(walker, desk.leaves[0], n_alternatives, j)
-            empty[i] = _risk_of_leaves(walker, desk.leaves[1], n_alternatives, j)
-            bounds[i] = 0.0
+            bounds[i], full[i], empty[i] = 0.0, 0.0, 0.0
             if q > MOST_PLAYERS or count_bits(players_of_difference(masks, n, everyone)) > MOST_SCREENED:
                 bounds[i] = np.inf
             elif n:
+                full[i] = _risk_of_paths(walker, masks, amounts, n, constant, OTHER, outputs)
+                empty[i] = _risk_of_paths(walker, masks, amounts, n, constant, OWN, outputs)
                 n_difference = arrange(masks, n, q, everyone, room)
                 first = q - n_difference
                 differences_by_sums(
@@ -83,19 +87,20 @@ def bound_pairs(
 
 
 @compiled
-def _risk_of_leaves(walker: Walker, leaves: Codes, n_alternatives: int, j: int) -> float:
-    """Return the risk of the row whose leaves stand in column ``j``."""
-    n_switching = walker.descent.n_switching
-    shared = 0.0
-    for line in range(n_switching * n_alternatives, len(leaves)):
-        shared += walker.leaf[leaves[line, j], VALUE]
-    outputs = np.empty(n_alternatives)
-    for a in range(n_alternatives):
-        margin = shared
-        for t in range(n_switching):
-            margin += walker.leaf[leaves[t * n_alternatives + a, j], VALUE]
-        output = walker.base + walker.scale * margin
-        outputs[a] = logistic(output) if walker.is_logistic else output
+def _risk_of_paths(
+    walker: Walker, masks: Ints, amounts: Floats, n_paths: int, constant: float, side: int, outputs: Floats
+) -> float:
+    """Return the risk of the coalition that all paths are open to for which nobody stands on a side."""
+    outputs[:] = constant
+    for k in range(n_paths):
+        if masks[k, side] == 0:
+            for a in range(len(outputs)):
+                if masks[k, MET] >> a & 1:
+                    outputs[a] += amounts[k, VALUE]
+    for a in range(len(outputs)):
+        outputs[a] = walker.base + walker.scale * outputs[a]
+        if walker.is_logistic:
+            outputs[a] = logistic(outputs[a])
     return risk_of_outputs(outputs, walker.contrasts, walker.is_mean)
 
 

@@ -12,8 +12,9 @@ from fairshap._kernels.products import risks_by_products
 from fairshap._kernels.sums import risks_by_sums
 from fairshap._typing import Floats, Ints
 
-# Margins up to which their exponentials can be multiplied without an overflow.
-_SAFE = 600.0
+# Margins up to which their exponentials can be multiplied without an overflow: those of all paths, and
+# those of any four coalitions.
+_SAFE, _SAFE_BY_FOUR = 600.0, 150.0
 
 
 @compiled
@@ -22,6 +23,7 @@ def solve_game(
     amounts: Floats,
     n_paths: int,
     constant: float,
+    largest: float,
     q: int,
     everyone: int,
     contrasts: Ints,
@@ -40,6 +42,8 @@ def solve_game(
         The paths; they are used up. Some are not open to all values of the attribute.
     constant : float
         What every coalition has besides.
+    largest : float
+        No coalition's margin is farther from 0.
     q : int
         The number of players that the paths speak of.
     everyone : int
@@ -66,7 +70,7 @@ def solve_game(
     total = abs(constant)
     for k in range(n_paths):
         total += abs(amounts[k, VALUE])
-    if is_logistic and total * abs(scale) < _SAFE:
+    if is_logistic and total * abs(scale) < _SAFE and largest * abs(scale) < _SAFE_BY_FOUR:
         full, empty = risks_by_products(
             masks,
             amounts,

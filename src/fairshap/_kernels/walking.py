@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_into_its_caller
-from fairshap._kernels.descending import BLOCK, Descent, find_leaves, make_descent, n_lines
+from fairshap._kernels.descending import BLOCK, POSITIVE, Descent, find_partings, make_descent
 from fairshap._kernels.paths import (
     INVERSE,
     MET,
@@ -18,8 +18,8 @@ from fairshap._kernels.paths import (
 from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
 
-# Where a node's properties stand in its line; they are read together, so that they are kept together.
-FEATURE, _CUT, LEFT, RIGHT, _DEFAULT, _TABLE = range(6)
+# Where a node's properties stand; they are read together, so that they are kept together.
+LINE, BOUND, LEFT, RIGHT = range(4)
 # The column of the stack beside those of a path.
 _NODE = 3
 
@@ -29,11 +29,11 @@ class Walker(NamedTuple):
 
     Parameters
     ----------
-    nodes : ndarray of int32, shape (nodes, 8)
-        A node's feature, cut, children, default and table; the complement of the feature where that is
-        the attribute's. A leaf is its own child.
-    table : ndarray of bool
-        Which categories go left.
+    nodes : ndarray of int32, shape (nodes, 4)
+        A node's line and bound, as in :class:`~fairshap._kernels.descending.Descent`, and its children; the
+        complement of the line where its feature is the attribute's. A leaf is its own child.
+    table_start, table : ndarray
+        Which categories go left, as in :class:`~fairshap._kernels.trees.Trees`.
     leaf : ndarray of float, shape (nodes, 3)
         The leaves' values, ``exp(-scale * value)`` and its inverse.
     descent : Descent
@@ -54,6 +54,7 @@ class Walker(NamedTuple):
     """
 
     nodes: Codes
+    table_start: Codes
     table: Bools
     leaf: Floats
     descent: Descent
@@ -84,22 +85,21 @@ def make_walker(
 ) -> Walker:
     """Return the walker of an ensemble, some of whose features are the attribute's."""
     inner = trees.left >= 0
-    nodes = np.zeros((len(trees.left), 8), dtype=np.int32)
+    descent = make_descent(trees, is_sensitive)
+    nodes = np.empty((len(trees.left), 4), dtype=np.int32)
     asks = inner & is_sensitive[trees.feature]
-    nodes[:, FEATURE] = np.where(asks, ~trees.feature, trees.feature)
-    nodes[:, _CUT] = trees.cut
-    everyone = np.arange(len(trees.left))
-    nodes[:, LEFT] = np.where(inner, trees.left, everyone)
-    nodes[:, RIGHT] = np.where(inner, trees.right, everyone)
-    nodes[:, _DEFAULT] = trees.default_left
-    nodes[:, _TABLE] = trees.table_start
+    line = descent.line.astype(np.int32)
+    nodes[:, LINE] = np.where(asks, ~line, line)
+    nodes[:, BOUND] = descent.bound
+    nodes[:, LEFT], nodes[:, RIGHT] = descent.child[::2], descent.child[1::2]
     with np.errstate(over="ignore"):
         odds, inverse = np.exp(-scale * trees.value), np.exp(scale * trees.value)
     return Walker(
         nodes=nodes,
+        table_start=trees.table_start,
         table=trees.table,
         leaf=np.column_stack([trees.value, odds, inverse]),
-        descent=make_descent(trees, is_sensitive),
+        descent=descent,
         depth=depth,
         n_leaves=int((~inner).sum()),
         ranks=ranks,
@@ -113,19 +113,18 @@ def make_walker(
     )
 
 
-@compiled
-def goes_left(nodes: Codes, table: Bools, node: int, rank: int) -> bool:
-    if rank < 0:
-        return nodes[node, _DEFAULT] != 0  # type: ignore[no-any-return]
-    if nodes[node, _TABLE] >= 0:
-        return table[nodes[node, _TABLE] + rank]  # type: ignore[no-any-return]
-    return rank <= nodes[node, _CUT]  # type: ignore[no-any-return]
+@compiled_into_its_caller
+def goes_right(line: int, bound: int, start: int, table: Bools, rank: int) -> bool:
+    if start >= 0 and rank >= 0:
+        return not table[start + rank]
+    return (rank + (line & 1)) & POSITIVE > bound
 
 
 # Arrays are handed on one by one: a named tuple's would be counted as used and unused at every step.
 @compiled_into_its_caller
 def _walk(
     nodes: Codes,
+    starts: Codes,
     table: Bools,
     leaf: Floats,
     player: Codes,
@@ -142,7 +141,7 @@ def _walk(
     n_paths: int,
     stack: Ints,
 ) -> tuple[int, int]:
-    """Add the paths through a tree; return how many players and paths there are now.
+    """Add the paths from a node on; return how many players and paths there are now.
 
     Where the two rows part, or two values of the attribute, both ways are taken. A player gets a slot when
     the rows part by it for the first time: one that never sends them different ways gets none.
@@ -153,21 +152,25 @@ def _walk(
         node, own, other, met = stack[top, _NODE], stack[top, OWN], stack[top, OTHER], stack[top, MET]
         top -= 1
         while nodes[node, LEFT] != node:
-            f = nodes[node, FEATURE]
-            if f < 0:
-                left = 0
+            line, bound = nodes[node, LINE], nodes[node, BOUND]
+            start = starts[node] if len(table) else -1
+            if line < 0:
+                line = ~line
+                right = 0
                 for a in range(len(switched)):
-                    if met >> a & 1 and goes_left(nodes, table, node, switched[a, ~f]):
-                        left |= 1 << a
-                go = left != 0
-                if left != 0 and left != met:
+                    if goes_right(line, bound, start, table, switched[a, line >> 1]):
+                        right |= 1 << a
+                right &= met
+                goes = right != 0
+                if right != 0 and right != met:
                     top += 1
-                    stack[top, _NODE] = nodes[node, RIGHT]
-                    stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other, met & ~left
-                    met = left
+                    stack[top, _NODE] = nodes[node, LEFT]
+                    stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other, met & ~right
+                    met = right
             else:
-                go = goes_left(nodes, table, node, x[f])
-                if x[f] != r[f] and goes_left(nodes, table, node, r[f]) != go and player[f] >= 0:
+                f = line >> 1
+                goes = goes_right(line, bound, start, table, x[f])
+                if goes_right(line, bound, start, table, r[f]) != goes and player[f] >= 0:
                     s = slot_of[player[f]]
                     if s < 0:
                         if q == MOST_PLAYERS:
@@ -178,13 +181,13 @@ def _walk(
                         q += 1
                     bit = 1 << s
                     if other & bit:
-                        go = not go
+                        goes = not goes
                     elif not own & bit:
                         top += 1
-                        stack[top, _NODE] = nodes[node, RIGHT if go else LEFT]
+                        stack[top, _NODE] = nodes[node, RIGHT - int(goes)]
                         stack[top, OWN], stack[top, OTHER], stack[top, MET] = own, other | bit, met
                         own |= bit
-            node = nodes[node, LEFT if go else RIGHT]
+            node = nodes[node, LEFT + int(goes)]
         masks[n_paths, OWN], masks[n_paths, OTHER], masks[n_paths, MET] = own, other, met
         amounts[n_paths, VALUE] = leaf[node, VALUE]
         amounts[n_paths, ODDS], amounts[n_paths, INVERSE] = leaf[node, ODDS], leaf[node, INVERSE]
@@ -197,9 +200,9 @@ class Desk(NamedTuple):
 
     Parameters
     ----------
-    leaves : ndarray of int32, shape (2, lines, BLOCK)
-        The leaves of both rows of a block of pairs, as :func:`find_leaves` writes them.
-    block : ndarray of int32, shape (features, BLOCK)
+    partings : ndarray of int32, shape (trees, BLOCK)
+        Where the rows of each pair of a block part, as :func:`find_partings` writes it.
+    blocks : ndarray of int32, shape (2, 2 features, BLOCK)
         The ranks of these rows.
     slot_of, active : ndarray of int32, shape (players,), (MOST_PLAYERS,)
         The slot of each player, -1 between pairs, and the player of each slot.
@@ -209,8 +212,8 @@ class Desk(NamedTuple):
         The ways that are still to be taken through a tree.
     """
 
-    leaves: Codes
-    block: Codes
+    partings: Codes
+    blocks: Codes
     slot_of: Codes
     active: Codes
     masks: Ints
@@ -219,11 +222,11 @@ class Desk(NamedTuple):
 
 
 @compiled
-def make_desk(walker: Walker, n_alternatives: int) -> Desk:
+def make_desk(walker: Walker) -> Desk:
     """Return room for reading pairs, one after the other."""
     return Desk(
-        np.empty((2, n_lines(walker.descent, n_alternatives), BLOCK), dtype=np.int32),
-        np.empty((len(walker.player), BLOCK), dtype=np.int32),
+        np.empty((_n_trees(walker), BLOCK), dtype=np.int32),
+        np.empty((2, 2 * len(walker.player), BLOCK), dtype=np.int32),
         np.full(walker.n_players, -1, dtype=np.int32),
         np.empty(MOST_PLAYERS, dtype=np.int32),
         np.empty((walker.n_leaves, 3), dtype=np.int64),
@@ -233,10 +236,17 @@ def make_desk(walker: Walker, n_alternatives: int) -> Desk:
 
 
 @compiled
-def lay_out(walker: Walker, rows: Ints, references: Ints, switched: Codes, desk: Desk) -> None:
-    """Find the leaves of both rows of at most BLOCK pairs."""
-    find_leaves(walker.descent, walker.ranks, rows, switched, desk.block, desk.leaves[0])
-    find_leaves(walker.descent, walker.ranks, references, switched, desk.block, desk.leaves[1])
+def _n_trees(walker: Walker) -> int:
+    """Return how many trees matter: without a link, those that split on the attribute."""
+    return len(walker.descent.roots) if walker.is_logistic else walker.descent.n_switching
+
+
+@compiled
+def lay_out(walker: Walker, rows: Ints, references: Ints, desk: Desk) -> None:
+    """Find where the rows of at most BLOCK pairs part."""
+    find_partings(
+        walker.descent, _n_trees(walker), walker.ranks, rows, references, desk.blocks, desk.partings
+    )
 
 
 @compiled
@@ -250,39 +260,40 @@ def collect(
 ) -> tuple[int, int, float, float, float]:
     """Write the paths of a pair; return how many players and paths there are, the rest, and a range.
 
-    Both rows in the same leaf means that every coalition is: such a tree is not walked, and its leaf goes
-    to the rest. The pair is the ``j``-th of those on the desk. There are no paths where the attribute makes
-    no difference to any coalition: there is no risk then. The range is one in which the sum over the paths
-    lies for every coalition.
+    A tree is walked from where the rows part. Where they do not, or where all coalitions end in one leaf,
+    that leaf goes to the rest. The pair is the ``j``-th of those on the desk. There are no paths where the
+    attribute makes no difference to any coalition: there is no risk then. The range is one in which the sum
+    over the paths lies for every coalition.
     """
     x, r = walker.ranks[row], walker.ranks[reference]
-    leaves, slot_of, active, stack = desk.leaves, desk.slot_of, desk.active, desk.stack
+    partings, slot_of, active, stack = desk.partings, desk.slot_of, desk.active, desk.stack
     masks, amounts = desk.masks, desk.amounts
-    nodes, table, leaf, player = walker.nodes, walker.table, walker.leaf, walker.player
-    roots, n_switching = walker.descent.roots, walker.descent.n_switching
-    n_alternatives = len(switched)
-    everyone = (1 << n_alternatives) - 1
+    nodes, starts, table, leaf, player = (
+        walker.nodes,
+        walker.table_start,
+        walker.table,
+        walker.leaf,
+        walker.player,
+    )
+    n_switching = walker.descent.n_switching
+    everyone = (1 << len(switched)) - 1
     q, n, constant, low, high = 0, 0, 0.0, 0.0, 0.0
     differs = False
-    for t in range(len(roots)):
-        n_values = n_alternatives if t < n_switching else 1
-        line = t * n_alternatives if t < n_switching else t + n_switching * (n_alternatives - 1)
-        if t >= n_switching and not (differs and walker.is_logistic):
+    for t in range(len(partings)):
+        if t >= n_switching and not differs:
             break
-        end = leaves[0, line, j]
-        same = True
-        for a in range(n_values):
-            same &= leaves[0, line + a, j] == end and leaves[1, line + a, j] == end
-        if same:
-            constant += leaf[end, VALUE]
+        node = partings[t, j]
+        if nodes[node, LEFT] == node:
+            constant += leaf[node, VALUE]
         elif q <= MOST_PLAYERS:
             known = n
             q, n = _walk(
                 nodes,
+                starts,
                 table,
                 leaf,
                 player,
-                roots[t],
+                node,
                 x,
                 r,
                 switched,
@@ -295,7 +306,11 @@ def collect(
                 n,
                 stack,
             )
-            least, most = amounts[known, VALUE], amounts[known, VALUE]
+            if n == known + 1:
+                constant += amounts[known, VALUE]
+                n = known
+                continue
+            least, most = np.inf, -np.inf
             for k in range(known, n):
                 differs |= masks[k, MET] != everyone
                 least, most = min(least, amounts[k, VALUE]), max(most, amounts[k, VALUE])

@@ -9,6 +9,10 @@ import numpy as np
 _NUMBERS = {"i": ">b", "U": ">B", "I": ">h", "l": ">i", "L": ">q", "d": ">f", "D": ">d"}
 _STRUCTS = {ord(marker): struct.Struct(code) for marker, code in _NUMBERS.items()}
 _DTYPES = {ord(marker): np.dtype(code) for marker, code in _NUMBERS.items()}
+# How XGBoost writes the length of a text, and the beginning of an array of numbers.
+_LENGTH, _NUMBERS_BEGIN = struct.Struct(">Bq"), struct.Struct(">2sB2sq")
+_LONG = ord("L")
+_SIZES = {marker: dtype.itemsize for marker, dtype in _DTYPES.items()}
 _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
 _OBJECT, _END_OF_OBJECT, _ARRAY, _END_OF_ARRAY, _TYPE, _COUNT, _STRING = b"{}[]$#S"
 
@@ -33,16 +37,7 @@ def _read(data: bytes, at: int, unread: frozenset[bytes]) -> tuple[Any, int]:
     if marker == _ARRAY:
         return _read_array(data, at, unread)
     if marker == _OBJECT:
-        found = {}
-        while data[at] != _END_OF_OBJECT:
-            start, at = _text_bounds(data, at)
-            name = data[start:at]
-            if name in unread and data[at] == _ARRAY and data[at + 1] == _TYPE:
-                count, after = _read(data, at + 4, unread)
-                at = after + count * _DTYPES[data[at + 2]].itemsize
-            else:
-                found[name.decode()], at = _read(data, at, unread)
-        return found, at + 1
+        return _read_object(data, at, unread)
     if marker == _STRING:
         start, at = _text_bounds(data, at)
         return data[start:at].decode(), at
@@ -54,8 +49,28 @@ def _read(data: bytes, at: int, unread: frozenset[bytes]) -> tuple[Any, int]:
     return number.unpack_from(data, at)[0], at + number.size
 
 
+def _read_object(data: bytes, at: int, unread: frozenset[bytes]) -> tuple[dict[str, Any], int]:
+    found: dict[str, Any] = {}
+    while data[at] != _END_OF_OBJECT:
+        start, at = _text_bounds(data, at)
+        name = data[start:at]
+        # Most of a booster are arrays of numbers: they are read here, without further calls.
+        if data.startswith(b"[$", at) and data.startswith(b"#L", at + 3):
+            _, kind, _, count = _NUMBERS_BEGIN.unpack_from(data, at)
+            at += _NUMBERS_BEGIN.size
+            if name not in unread:
+                found[name.decode()] = np.frombuffer(data, _DTYPES[kind], count, at)
+            at += count * _SIZES[kind]
+        else:
+            found[name.decode()], at = _read(data, at, unread)
+    return found, at + 1
+
+
 def _text_bounds(data: bytes, at: int) -> tuple[int, int]:
     """Return where a text whose length stands at a place starts and ends."""
+    if data[at] == _LONG:
+        start = at + 9
+        return start, start + _LENGTH.unpack_from(data, at)[1]
     number = _STRUCTS[data[at]]
     start = at + 1 + number.size
     return start, start + number.unpack_from(data, at + 1)[0]
