@@ -43,11 +43,11 @@ def choose_players(
     margins, count = np.empty((n_alternatives, 1 << most)), np.empty(1 << most, dtype=np.int64)
     spent = np.empty(1 << most)
     outputs, taken, cost = np.empty(n_alternatives), np.empty(most, dtype=np.int64), np.empty(most)
-    desk = make_desk(walker, n_alternatives)
+    desk = make_desk(walker)
     for start in range(0, len(rows), BLOCK):
         stop = min(start + BLOCK, len(rows))
         values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], values, desk)
+        lay_out(walker, rows[start:stop], references[start:stop], desk)
         for i in range(start, stop):
             j = i - start
             q, n, constant, _, _ = collect(
