@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.compiling import compiled, compiled_into_its_caller
+from fairshap._kernels.compiling import compiled
 from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
 
@@ -134,8 +134,9 @@ def find_partings(
     _fill_block(ranks, rows, own)
     _fill_block(ranks, references, other)
     for f in descent.sensitive:
-        own[2 * f : 2 * f + 2] = 0
-        other[2 * f : 2 * f + 2] = POSITIVE
+        for j in range(len(rows)):
+            own[2 * f, j], own[2 * f + 1, j] = 0, 0
+            other[2 * f, j], other[2 * f + 1, j] = POSITIVE, POSITIVE
     line, bound, child = descent.line, descent.bound, descent.child
     starts, table = descent.table_start, descent.table
     # An array of its own, of which the compiler knows that no other shares its memory.
@@ -162,7 +163,7 @@ def find_partings(
             partings[t, j] = here[j]
 
 
-@compiled_into_its_caller
+@compiled
 def _goes_right(
     line: Places, bound: Codes, starts: Codes, table: Bools, node: int, block: Codes, j: int
 ) -> bool:

@@ -62,9 +62,10 @@ def _sum_paths(
     risks: Floats,
 ) -> None:
     """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
-    own, named = masks[:, OWN].copy(), masks[:, OWN] | masks[:, OTHER]
+    own, named = np.empty(len(masks), dtype=np.int64), np.empty(len(masks), dtype=np.int64)
     values = np.zeros((len(outputs), len(masks)))
     for k in range(len(masks)):
+        own[k], named[k] = masks[k, OWN], masks[k, OWN] | masks[k, OTHER]
         for a in range(len(outputs)):
             if masks[k, MET] >> a & 1:
                 values[a, k] = walker.scale * amounts[k, VALUE]

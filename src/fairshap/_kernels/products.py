@@ -6,7 +6,7 @@ chunk stays in the processor's cache, however many players there are.
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled, compiled_into_its_caller
+from fairshap._kernels.compiling import compiled
 from fairshap._kernels.games import (
     add_logistic_gaps,
     add_weighted,
@@ -92,7 +92,7 @@ def _risk(odds: float, difference: Floats, block: int, contrasts: Ints, is_mean:
     return risk
 
 
-@compiled_into_its_caller
+@compiled
 def _add_block(
     level: Floats,
     first: int,
@@ -179,7 +179,7 @@ def _is_direct(own: int, other: int, size: int) -> bool:
     return count_bits(free >> _LOW) < count_bits(other >> _LOW)
 
 
-@compiled_into_its_caller
+@compiled
 def _multiply_path(
     own: int, other: int, odds: float, inverse: float, level: Floats, direct: Floats, used: bool
 ) -> bool:

@@ -113,7 +113,7 @@ def make_walker(
     )
 
 
-@compiled_into_its_caller
+@compiled
 def goes_right(line: int, bound: int, start: int, table: Bools, rank: int) -> bool:
     if start >= 0 and rank >= 0:
         return not table[start + rank]
