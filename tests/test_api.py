@@ -26,6 +26,8 @@ def test_the_public_names_are_these():
         "ColumnEncoder",
         "Tuning",
         "tune",
+        "Comparison",
+        "evaluate",
         "baselines",
         "datasets",
         "exceptions",

@@ -6,6 +6,7 @@ the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` ar
 
 from fairshap import baselines, datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
+from fairshap.comparing import Comparison, evaluate
 from fairshap.edits import Edits, select_edits
 from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, Tuning, tune
 from fairshap.matching import MatchPlan, match
@@ -25,6 +26,8 @@ __all__ = [
     "Edits",
     "tune",
     "Tuning",
+    "evaluate",
+    "Comparison",
     "ColumnEncoder",
     "datasets",
     "matching",
