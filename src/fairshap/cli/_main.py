@@ -74,7 +74,7 @@ def _unexpected(error: Any) -> int:
 
 
 def _explain(error: OSError) -> str:
-    where = f"{error.filename!r}: " if error.filename else ""
+    where = f"{error.filename!r}: " if error.filename else "the output cannot be written: "
     return f"{where}{error.strerror or error}."
 
 

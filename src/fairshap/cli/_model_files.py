@@ -1,5 +1,6 @@
 """Fitted models from files."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,16 @@ from fairshap._messages import listing
 from fairshap.cli._problem import Problem
 from fairshap.cli._texts import quote
 from fairshap.exceptions import FileError, MissingExtraError, ModelError
+
+# Types that skops has not looked at and that do nothing when they are opened.
+_TRUSTED = frozenset(
+    [
+        "fairshap.models._encoding.ColumnEncoder",
+        "fairshap.models._encoding._Category",
+        "fairshap.models._encoding._Number",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    ]
+)
 
 # Rows that a model is tried on, to see whether it takes the table at all.
 _TRIED = 5
@@ -77,13 +88,14 @@ def _read_skops(path: Path) -> Any:
         from skops import io
     except ImportError as error:
         raise MissingExtraError(f"the model {path.name}", "skops", "skops") from error
-    strangers = [kind for kind in io.get_untrusted_types(file=path) if not kind.startswith("fairshap.")]
+    unaudited = io.get_untrusted_types(file=path)
+    strangers = [kind for kind in unaudited if kind not in _TRUSTED]
     if strangers:
         raise ModelError(
             f"{str(path)!r} holds types that skops does not trust: {listing(strangers, limit=4)}; save the "
             "model without them."
         )
-    return io.load(path, trusted=io.get_untrusted_types(file=path))
+    return io.load(path, trusted=unaudited)
 
 
 def _read_pickle(path: Path) -> Any:
@@ -119,6 +131,8 @@ def fit_to_table(model: Any, path: Path, problem: Problem) -> None:
 def _short(error: Exception) -> str:
     """Return an error of a library in one line, without the stack that some print."""
     text = " ".join(str(error).partition("Stack trace")[0].split())
+    # XGBoost begins with the time and the line of its own source.
+    text = re.sub(r"^\[[0-9:]+\] \S+: ", "", text)
     return f"{type(error).__name__}: {text[:200]}"
 
 

@@ -27,6 +27,7 @@ _PHRASES = {
     "Give its encoding": "Give its --encoding",
     "format, delimiter and encoding are": "--format, --delimiter and --encoding are",
     "delimiter and encoding are": "--delimiter and --encoding are",
+    "Rename it or give format": "Rename it or give --format",
     "methods is empty": "--methods is empty",
 }
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fairshap.cli._texts import quote
-from fairshap.exceptions import FileError
-from fairshap.files import write_atomically
+from fairshap.exceptions import FileError, FileFormatError
+from fairshap.files import Source, write_atomically
+from fairshap.files._formats import format_of
 
 STANDARD = "-"
 
@@ -33,6 +34,19 @@ def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | N
             raise FileError(
                 f"{str(path)!r} cannot be written, its folder is read-only for you; give another."
             )
+
+
+def check_table(path: str, source: Source) -> None:
+    """Raise an error, before any work is done, if the name of a table tells no format."""
+    if path == STANDARD:
+        return
+    own = {} if source.path is None else {source.path.suffix.lower(): source.format}
+    try:
+        format_of(Path(path), own)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{str(error).partition(' Rename it')[0]} Give the file such a name."
+        ) from error
 
 
 def write_both(

@@ -11,7 +11,7 @@ from fairshap import Edits
 from fairshap.cli._options import FileOptions, Force, RunOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
-from fairshap.cli._writing import STANDARD, check_writable
+from fairshap.cli._writing import STANDARD, check_table, check_writable
 from fairshap.exceptions import FileError
 from fairshap.files import Source
 
@@ -34,6 +34,7 @@ def apply(
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
     check_writable([out], force=force, source=source.path)
+    check_table(out, source)
     if out != STANDARD and Path(out).exists() and Path(out).samefile(edits):
         raise FileError(f"{out!r} is the ledger that is read, which is never overwritten; give another name.")
     source.write(out, ledger, force=force)

@@ -13,7 +13,7 @@ from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._texts import split
-from fairshap.cli._writing import STANDARD, check_writable, write_both
+from fairshap.cli._writing import STANDARD, check_table, check_writable, write_both
 from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
@@ -86,6 +86,7 @@ def repair(
     output = Output("repair", run, to_stderr=out == STANDARD)
     problem = open_problem(file, table)
     check_writable([out, edits], force=force, source=problem.source.path)
+    check_table(out, problem.source)
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain")

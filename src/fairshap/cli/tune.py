@@ -44,6 +44,9 @@ def tune(
     folds: Annotated[
         int | None, typer.Option(min=2, help="Folds; by the number of rows if not given.")
     ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often the folds are drawn; more for few rows.")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
 ) -> None:
     """Try many repairs on folds and say which to take."""
@@ -73,6 +76,7 @@ def tune(
             max_edits=max_edits,
             augments=_augments(augments),
             n_folds=folds,
+            n_repeats=repeats,
             random_state=run.seed,
             n_jobs=run.jobs,
             verbose=run.verbose,
