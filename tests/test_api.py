@@ -29,6 +29,8 @@ def test_the_public_names_are_these():
         "budget_curve",
         "paper_settings",
         "tune",
+        "Comparison",
+        "evaluate",
         "baselines",
         "datasets",
         "exceptions",

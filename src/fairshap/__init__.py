@@ -6,6 +6,7 @@ the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` ar
 
 from fairshap import baselines, datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
+from fairshap.comparing import Comparison, evaluate
 from fairshap.edits import Edits, select_edits
 from fairshap.estimators import (
     BudgetCurve,
@@ -37,6 +38,8 @@ __all__ = [
     "budget_curve",
     "BudgetCurve",
     "paper_settings",
+    "evaluate",
+    "Comparison",
     "ColumnEncoder",
     "datasets",
     "matching",

@@ -1,6 +1,7 @@
 """The ledger: every edit, with why."""
 
 import csv
+import io
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -145,14 +146,20 @@ class Edits:
             )
         aside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            with aside.open("x", newline="", encoding="utf-8", errors="surrogatepass") as file:
-                writer = csv.writer(file)
-                writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
-                writer.writerows(self._lines())
+            with aside.open("xb") as file:
+                file.write(self.to_bytes())
             aside.replace(target)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
+
+    def to_bytes(self) -> bytes:
+        """Return the file that :meth:`write` writes."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
+        writer.writerows(self._lines())
+        return text.getvalue().encode("utf-8", errors="surrogatepass")
 
     def _lines(self) -> Any:
         for k in range(len(self)):

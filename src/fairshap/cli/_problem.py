@@ -1,0 +1,228 @@
+"""The table that a command is asked about, and what its columns mean."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import typer
+
+from fairshap import files
+from fairshap._messages import listing
+from fairshap.cli._options import FileOptions, TableOptions
+from fairshap.cli._texts import find_value, plain, quote, split, unknown_value
+from fairshap.exceptions import GroupError, TargetError
+
+# Pairs of labels whose positive one goes without saying, the positive one second.
+_KNOWN = [("0", "1"), ("-1", "1"), ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t")]
+_KNOWN += [("negative", "positive"), ("neg", "pos")]
+
+# Different numbers from which on a sensitive column is a quantity, whose privileged values are a range.
+_QUANTITY = 32
+_RANGE = re.compile(r"^\s*(-?[0-9.]*[0-9])?\s*\.\.\s*(-?[0-9.]*[0-9])?\s*$")
+
+
+@dataclass(slots=True)
+class Problem:
+    """A table with its target and its groups.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    X, y : pandas.DataFrame, pandas.Series
+        The columns that a model sees, and the target.
+    target : str
+        The name of the target.
+    sensitive, privileged, positive : object
+        As :class:`fairshap.FairSHAP` takes them.
+    notes : list of str
+        What was inferred and is worth saying.
+    """
+
+    source: files.Source
+    X: pd.DataFrame
+    y: pd.Series
+    target: str
+    sensitive: Any
+    privileged: Any
+    positive: Any
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """The sensitive attribute, as the Python functions take it."""
+        return {"sensitive": self.sensitive, "privileged": self.privileged}
+
+    def describe(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        privileged = self.privileged
+        return {
+            "name": self.source.name,
+            "sha256": self.source.checksum,
+            "rows": len(self.X),
+            "columns": {name: self.source.inferred[name].kind for name in self.X.columns},
+            "target": self.target,
+            "positive": plain(self.positive),
+            "sensitive": self.sensitive,
+            "privileged": str(privileged) if isinstance(privileged, pd.Interval) else plain(privileged),
+        }
+
+
+def read_source(options: FileOptions) -> files.Source:
+    """Return the file as it was asked to be read."""
+    return files.read(
+        options.data,
+        format=options.format,
+        delimiter="\t" if options.delimiter == r"\t" else options.delimiter,
+        encoding=options.encoding,
+        categorical=split(options.categorical),
+        numeric=split(options.numeric),
+        drop=split(options.drop),
+        missing=split(options.missing),
+    )
+
+
+def open_problem(file: FileOptions, table: TableOptions) -> Problem:
+    """Return the table with what its columns mean, or raise an error that says what is missing."""
+    source = read_source(file)
+    frame, built_in = source.frame, source.dataset
+    notes: list[str] = []
+    names = list(table.sensitive or ())
+    target = table.target
+    if built_in is not None:
+        target = target or str(built_in.y.name)
+        names = names or [built_in.sensitive]
+    if target is None:
+        raise _not_given("target", "the column to predict", frame.columns)
+    target = source.find(target, "target")
+    if not names:
+        raise _not_given("sensitive", "the sensitive column", frame.columns.drop(target))
+    for name in names:
+        if source.find(name, "sensitive") == target:
+            raise GroupError(f"column {name!r} is both --target and --sensitive; give two columns.")
+    texts = list(table.privileged or ())
+    if built_in is not None and not texts and names == [built_in.sensitive]:
+        privileged = built_in.privileged
+        notes.append(f"privileged {privileged!r}, as the built-in table says")
+    else:
+        privileged = _read_privileged(frame, names, texts)
+    y, positive = _read_target(frame[target], table.positive, notes)
+    return Problem(
+        source=source,
+        X=frame.drop(columns=target),
+        y=y,
+        target=target,
+        sensitive=names[0] if len(names) == 1 else names,
+        privileged=privileged,
+        positive=positive,
+        notes=notes + _notes_on_columns(source, target),
+    )
+
+
+def _not_given(option: str, what: str, columns: Any) -> typer.BadParameter:
+    return typer.BadParameter(f"--{option} is not given; name {what}: {listing(columns, limit=20)}")
+
+
+def _values(column: pd.Series) -> list[Any]:
+    """Return the different values of a column, sorted where they can be."""
+    values = list(column.dropna().unique())
+    try:
+        return sorted(values)
+    except TypeError:
+        return values
+
+
+def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
+    """Return the privileged values of the sensitive columns as they stand in the table."""
+    values = {name: _values(frame[name]) for name in names}
+    if not texts:
+        said = "; ".join(f"{name!r} holds {listing(map(plain, values[name]))}" for name in names)
+        raise typer.BadParameter(f"--privileged is not given, and it is never guessed; {said}")
+    if len(names) > 1:
+        if len(texts) != len(names):
+            raise typer.BadParameter(
+                f"--privileged is given {len(texts)} times for {len(names)} sensitive columns; give one "
+                "value for each, in their order"
+            )
+        return tuple(_find(text, name, values[name]) for text, name in zip(texts, names, strict=True))
+    name = names[0]
+    numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
+    bounds = _RANGE.match(texts[0]) if numeric and len(texts) == 1 else None
+    if bounds and any(bounds.groups()):
+        low, high = (float(end) if end else None for end in bounds.groups())
+        infinity = float("inf")
+        return pd.Interval(
+            -infinity if low is None else low, infinity if high is None else high, closed="both"
+        )
+    if numeric and len(values[name]) > _QUANTITY:
+        middle = plain(frame[name].median())
+        raise GroupError(
+            f"column {name!r} is a quantity with {len(values[name])} different values; give a range for "
+            f"--privileged, such as {middle:g}.. or ..{middle:g}."
+        )
+    found = [_find(text, name, values[name]) for text in texts]
+    return found[0] if len(found) == 1 else found
+
+
+def _find(text: str, name: str, values: list[Any]) -> Any:
+    value = find_value(text, values)
+    if value is None:
+        raise GroupError(unknown_value("--privileged", text, name, values))
+    return value
+
+
+def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tuple[pd.Series, Any]:
+    """Return the target as two labels, and the positive one."""
+    name = str(column.name)
+    if column.isna().any():
+        raise TargetError(
+            f"column {name!r}, the target, is missing in {int(column.isna().sum())} of {len(column)} rows; "
+            "leave those rows out of the file, or fill them in."
+        )
+    values = _values(column)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    if len(values) < 2:
+        raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
+    positive = None if asked is None else find_value(asked, values)
+    if asked is not None and positive is None:
+        raise TargetError(unknown_value("--positive", asked, name, values))
+    if len(values) > 2:
+        shown = listing([plain(value) for value in values], limit=5)
+        if positive is None:
+            raise TargetError(
+                f"column {name!r}, the target, has {len(values)} different values, {shown}; name the "
+                "favourable one with --positive, and all others count as one."
+            )
+        notes.append(f"all labels but {plain(positive)!r} count as one")
+        return (column == positive).astype(int).rename(name), 1
+    if positive is None:
+        positive = _known_positive(values)
+        if positive is None:
+            first, second = (quote(str(value)) for value in values)
+            raise TargetError(
+                f"which label of {name!r} is the favourable one? Give --positive {first} or "
+                f"--positive {second}."
+            )
+        notes.append(f"positive label {plain(positive)!r}, of {listing(map(plain, values))}")
+    return column, positive
+
+
+def _known_positive(values: list[Any]) -> Any:
+    texts = {_label_text(value): value for value in values}
+    for negative, positive in _KNOWN:
+        if set(texts) == {negative, positive}:
+            return texts[positive]
+    return None
+
+
+def _label_text(value: Any) -> str:
+    number = plain(value)
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(value).casefold()
+
+
+def _notes_on_columns(source: files.Source, target: str) -> list[str]:
+    """Return what a person may want to look at in how columns were read."""
+    said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
+    return [f"column {name!r}: {inferred.note}" for name, inferred in said if inferred.note]

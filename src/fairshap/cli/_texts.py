@@ -1,0 +1,76 @@
+"""Lists and values as they are typed."""
+
+import csv
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from fairshap._messages import did_you_mean, listing
+
+
+def quote(text: str) -> str:
+    r"""Return a text as it is typed in a shell.
+
+    Examples
+    --------
+    >>> quote("sex"), quote("two words"), quote(r"\t")
+    ('sex', "'two words'", "$'\\t'")
+    """
+    return f"$'{text}'" if text == r"\t" else shlex.quote(text)
+
+
+def split(texts: Iterable[str] | None) -> list[str]:
+    """Return the items of comma-separated lists; one that holds a comma stands in double quotes.
+
+    Examples
+    --------
+    >>> split(["age,zip", '"a,b"'])
+    ['age', 'zip', 'a,b']
+    """
+    items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
+    return [item for item in items if item]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON takes it: numbers as Python's own, what is missing as None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if not pd.api.types.is_scalar(value):
+        return str(value)
+    if pd.isna(value):
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def find_value(text: str, values: Sequence[Any]) -> Any:
+    """Return the value that a text stands for, None if there is none.
+
+    Examples
+    --------
+    >>> find_value("1", [0, 1]), find_value("True", [False, True]), find_value("male", ["Male"])
+    (1, True, None)
+    """
+    for value in values:
+        if str(value) == text:
+            return value
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    for value in values:
+        if not isinstance(value, str) and isinstance(plain(value), (int, float)) and value == number:
+            return value
+    return None
+
+
+def unknown_value(option: str, text: str, column: str, values: Sequence[Any]) -> str:
+    """Return the sentence for a value that a column does not hold."""
+    return (
+        f"{option} {quote(text)} does not occur in column {column!r}, which holds "
+        f"{listing(map(plain, values))}.{did_you_mean(text, [plain(value) for value in values])}"
+    )

@@ -1,0 +1,69 @@
+"""Files that a command writes: all of them or none."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from fairshap.cli._texts import quote
+from fairshap.exceptions import FileError, FileFormatError
+from fairshap.files import Source, write_atomically
+from fairshap.files._formats import format_of
+
+STANDARD = "-"
+
+
+def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | None) -> None:
+    """Raise an error if a file must not or cannot be written, before any work is done."""
+    given = [Path(path) for path in paths if path is not None and path != STANDARD]
+    for k, path in enumerate(given):
+        if path.resolve() in [other.resolve() for other in given[:k]]:
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        if path.is_dir():
+            raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
+        if not path.resolve().parent.is_dir():
+            raise FileError(
+                f"there is no folder {str(path.parent)!r}; make it with mkdir {quote(str(path.parent))}."
+            )
+        if path.exists():
+            if source is not None and source.exists() and path.samefile(source):
+                raise FileError(f"{str(path)!r} is the file that is read, which is never overwritten.")
+            if path.is_file() and not force:
+                raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
+        elif not os.access(path.resolve().parent, os.W_OK):
+            raise FileError(
+                f"{str(path)!r} cannot be written, its folder is read-only for you; give another."
+            )
+
+
+def check_table(path: str, source: Source) -> None:
+    """Raise an error, before any work is done, if the name of a table tells no format."""
+    if path == STANDARD:
+        return
+    own = {} if source.path is None else {source.path.suffix.lower(): source.format}
+    try:
+        format_of(Path(path), own)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{str(error).partition(' Rename it')[0]} Give the file such a name."
+        ) from error
+
+
+def write_both(
+    ledger: str | None, content: Callable[[], bytes], write_table: Callable[[], None], *, force: bool
+) -> None:
+    """Write the ledger, if it is asked for, and the table: both or none.
+
+    The table is written while the ledger lies ready beside its place: whatever goes wrong, neither is there.
+    """
+    if ledger is None:
+        write_table()
+        return
+
+    def write(file: BinaryIO) -> None:
+        file.write(content())
+        file.flush()
+        os.fsync(file.fileno())
+        write_table()
+
+    write_atomically(ledger, write, force=force)

@@ -1,0 +1,79 @@
+"""``fairshap evaluate``: methods side by side."""
+
+from typing import Annotated
+
+import typer
+
+from fairshap.cli._models import from_file, get_model
+from fairshap.cli._options import FileOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._output import Output, records, with_interval
+from fairshap.cli._problem import open_problem
+from fairshap.cli._texts import split
+from fairshap.comparing import METHODS, Comparison
+from fairshap.comparing import evaluate as compare
+from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+
+_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap"
+
+
+def evaluate(
+    file: FileOptions,
+    table: TableOptions,
+    model: ModelOptions,
+    run: RunOptions,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="; ".join(f"{name}: {what}" for name, what in METHODS.items()) + f". By default {_DEFAULT}.",
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds that everything is measured on.")] = 5,
+    threshold: Annotated[float, typer.Option(min=0, help="The threshold of fairshap.")] = 0.05,
+) -> None:
+    """Compare methods on rows that they were not trained on, with 95 % intervals."""
+    output = Output("evaluate", run)
+    problem = open_problem(file, table)
+    estimator = get_model(model, problem, run)
+    if from_file(estimator):
+        raise ModelError(
+            "every method trains the model again, and a model from a file is never retrained; give --model "
+            "the name of a kind, such as xgboost."
+        )
+    for note in problem.notes:
+        output.note(note)
+    with output.warnings(NothingToRepairWarning, MarginWarning):
+        compared = compare(
+            problem.X,
+            problem.y,
+            estimator,
+            **problem.who,
+            positive=problem.positive,
+            methods=split(methods) or split([_DEFAULT]),
+            n_folds=folds,
+            threshold=threshold,
+            random_state=run.seed,
+            n_jobs=run.jobs,
+            verbose=run.verbose,
+        )
+    print_comparison(output, compared)
+    output.json(
+        data=problem.describe(),
+        model=model.model,
+        folds=folds,
+        methods=records(compared.frame()),
+        changes=records(compared.changes()),
+    )
+
+
+def print_comparison(output: Output, compared: Comparison) -> None:
+    """Print the methods with their intervals."""
+    output.line(f"Means over {compared.n_folds} folds of rows that were not trained on [95 % interval]")
+    measures = ["accuracy", "dr", "dp", "eo", "pqp"]
+    output.table(
+        ["method", "accuracy", "DR", "DP", "EO", "PQP", "cells edited"],
+        [
+            (line["method"], *(with_interval(line, name) for name in measures), f"{line['share']:.2%}")
+            for _, line in compared.frame().iterrows()
+        ],
+    )

@@ -1,0 +1,286 @@
+"""``fairshap repair``: the repaired table and the ledger."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from fairshap import Edits, FairSHAP
+from fairshap import tune as try_repairs
+from fairshap.cli._models import from_file, get_model, make_model
+from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._output import MEANINGS, Output, records
+from fairshap.cli._problem import Problem, open_problem
+from fairshap.cli._texts import split
+from fairshap.cli._writing import STANDARD, check_table, check_writable, write_both
+from fairshap.comparing import Comparison
+from fairshap.comparing import evaluate as compare
+from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+
+_PANEL = "Repair"
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeOptions:
+    """Which cells are replaced."""
+
+    threshold: Annotated[
+        str,
+        typer.Option(
+            help="The smallest attribution that leads to an edit; auto tries several on folds.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "0.05"
+    strategy: Annotated[
+        str,
+        typer.Option(help="threshold, budget, optimal or iterative.", rich_help_panel=_PANEL),
+    ] = "threshold"
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Cells to edit at most: a number, or a share below 1.", rich_help_panel=_PANEL),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a repair came to."""
+
+    repair: FairSHAP
+    compared: Comparison | None
+
+    @property
+    def edits(self) -> Edits:
+        """The ledger."""
+        return self.repair.edits_
+
+
+def repair(
+    file: FileOptions,
+    table: TableOptions,
+    model: ModelOptions,
+    recipe: RecipeOptions,
+    limits: LimitOptions,
+    run: RunOptions,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="The repaired table; - for standard output.", metavar="FILE")
+    ],
+    edits: Annotated[
+        str | None, typer.Option(help="The ledger: every edit, with why (CSV).", metavar="FILE")
+    ] = None,
+    retrain: Annotated[
+        str | None,
+        typer.Option(
+            help="What to train before and after, to measure the repair, if --model is a file.",
+            rich_help_panel="Model",
+        ),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=0, help="Folds to measure before and after on; 0 for none.")] = 5,
+    force: Force = False,
+) -> None:
+    """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
+    if run.json and STANDARD in (out, edits):
+        raise typer.BadParameter("--json and a file of - both want standard output; write to a file")
+    if edits == STANDARD:
+        raise typer.BadParameter("--edits - is not taken; give a file")
+    output = Output("repair", run, to_stderr=out == STANDARD)
+    problem = open_problem(file, table)
+    check_writable([out, edits], force=force, source=problem.source.path)
+    check_table(out, problem.source)
+    check_limits(problem, limits)
+    estimator = get_model(model, problem, run)
+    retrained = estimator if retrain is None else make_model(retrain, run, "retrain")
+    for note in problem.notes:
+        output.note(note)
+    done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, output)
+    write_both(
+        edits, done.edits.to_bytes, lambda: problem.source.write(out, done.edits, force=force), force=force
+    )
+    print_repair(output, problem, done, [name for name in (out, edits) if name not in (None, STANDARD)])
+    output.json(data=problem.describe(), model=model.model, **describe(done), out=out, ledger=edits)
+
+
+def repair_table(
+    problem: Problem,
+    estimator: Any,
+    retrained: Any,
+    recipe: RecipeOptions,
+    limits: LimitOptions,
+    run: RunOptions,
+    folds: int,
+    output: Output,
+) -> Done:
+    """Repair a table, and measure on folds what the repair does."""
+    if from_file(estimator) and recipe.strategy == "iterative":
+        raise ModelError(
+            "--strategy iterative trains the model again, and a model from a file is never retrained; give "
+            "another strategy, or --model the name of a kind."
+        )
+    common = {**problem.who, "positive": problem.positive, "n_jobs": run.jobs, "verbose": run.verbose}
+    choice = _choice(recipe, limits)
+    with output.warnings():
+        if recipe.threshold == "auto":
+            choice["threshold"] = _best_threshold(problem, estimator, choice, recipe, run, output)
+        sampler = FairSHAP(estimator, **common, **choice, random_state=run.seed)
+        sampler.fit(problem.X, problem.y)
+    if not folds:
+        return Done(sampler, None)
+    if from_file(retrained):
+        output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
+        return Done(sampler, None)
+    with output.warnings(NothingToRepairWarning, MarginWarning):
+        alike = FairSHAP(estimator, **problem.who, **choice, random_state=run.seed, n_jobs=run.jobs)
+        compared = compare(
+            problem.X,
+            problem.y,
+            retrained,
+            **common,
+            methods={"before": None, "after": alike},
+            n_folds=folds,
+            random_state=run.seed,
+        )
+    return Done(sampler, compared)
+
+
+def _choice(recipe: RecipeOptions, limits: LimitOptions) -> dict[str, Any]:
+    """Return the parameters of the repair that options stand for."""
+    budget = recipe.budget
+    threshold: float | None = None
+    if recipe.threshold != "auto":
+        try:
+            threshold = float(recipe.threshold)
+        except ValueError as error:
+            raise typer.BadParameter(
+                f"--threshold {recipe.threshold} is neither a number nor auto"
+            ) from error
+    return {
+        "threshold": threshold,
+        "strategy": recipe.strategy,
+        "budget": int(budget) if budget is not None and budget >= 1 and budget.is_integer() else budget,
+        **limit_params(limits),
+    }
+
+
+def check_limits(problem: Problem, limits: LimitOptions) -> None:
+    """Raise an error, before any work is done, if a column that is named is not there."""
+    for what, texts in (("frozen", limits.frozen), ("editable", limits.editable)):
+        for name in split(texts):
+            problem.source.find(name, what)
+
+
+def limit_params(limits: LimitOptions) -> dict[str, Any]:
+    """Return the parameters of a repair that say what it may touch."""
+    return {
+        "frozen": split(limits.frozen) or None,
+        "editable": split(limits.editable) or None,
+        "max_row_edits": limits.max_row_edits,
+        "direction": limits.direction,
+        "guard": limits.guard,
+        "plausible": limits.plausible,
+        "matching": limits.matching,
+    }
+
+
+def _best_threshold(
+    problem: Problem,
+    estimator: Any,
+    choice: dict[str, Any],
+    recipe: RecipeOptions,
+    run: RunOptions,
+    output: Output,
+) -> float:
+    """Return the threshold that does the most within one point of accuracy."""
+    if from_file(estimator) or recipe.strategy == "budget":
+        raise ModelError(
+            "--threshold auto tries repairs on folds with a model that is trained each time, by a strategy "
+            "that has a threshold; give a number."
+        )
+    others = {name: value for name, value in choice.items() if name not in ("threshold", "strategy")}
+    tuning = try_repairs(
+        problem.X,
+        problem.y,
+        estimator,
+        **problem.who,
+        positive=problem.positive,
+        strategies=[recipe.strategy],
+        augments=[None],
+        random_state=run.seed,
+        n_jobs=run.jobs,
+        verbose=run.verbose,
+        **others,
+    )
+    # Twins alone are among what is tried, with a threshold that nothing reaches.
+    threshold = float(tuning.repair.threshold or 0)
+    if threshold == float("inf"):
+        threshold = 0.05
+    output.note(f"threshold {threshold:g}, the best on folds within an accuracy drop of 0.01.")
+    return threshold
+
+
+def describe(done: Done) -> dict[str, Any]:
+    """Return a repair as JSON takes it."""
+    edits = done.edits
+    found: dict[str, Any] = {
+        "threshold": done.repair.threshold_,
+        "edits": len(edits),
+        "rows_edited": len(set(edits.row.tolist())),
+        "by_column": {
+            str(name): n for name, n in pd.Series(edits.column, dtype=object).value_counts().items()
+        },
+        "before": None,
+        "after": None,
+        "change": None,
+    }
+    if done.compared is not None:
+        found["before"], found["after"] = records(done.compared.frame())
+        found["change"] = records(done.compared.changes())[1]
+    return found
+
+
+def print_repair(output: Output, problem: Problem, done: Done, written: list[str | None]) -> None:
+    """Print what was measured, what was edited and where it is."""
+    if done.compared is not None:
+        _print_measures(output, done.compared)
+    edits = done.edits.frame()
+    cells = problem.X.size
+    output.line(
+        f"{len(edits):,} of {cells:,} cells ({len(edits) / cells:.2%}) were replaced, in "
+        f"{edits['row'].nunique():,} rows."
+    )
+    if len(edits):
+        counts = edits["column"].value_counts()
+        output.line("By column: " + ", ".join(f"{name} {n:,}" for name, n in counts.items()) + ".")
+        output.line()
+        output.line("The largest edits")
+        output.table(
+            ["row", "column", "old", "new", "from row", "attribution"],
+            [
+                (str(one.row), one.column, one.old, one.new, str(one.reference), one.phi)
+                for one in edits.nlargest(10, "phi").itertuples()
+            ],
+            left=(1,),
+        )
+    if written:
+        output.line()
+        output.line(f"Written: {', '.join(map(str, written))}")
+
+
+def _print_measures(output: Output, compared: Comparison) -> None:
+    before, after = (line for _, line in compared.frame().iterrows())
+    change = compared.changes().iloc[1]
+    output.line(f"Trained before and after the repair, measured on {compared.n_folds} folds of other rows")
+    output.table(
+        ["measure", "before", "after", "change [95 % interval]", "meaning"],
+        [
+            (
+                name if name == "accuracy" else name.upper(),
+                before[name],
+                after[name],
+                f"{change[name]:+.4f} [{change[f'{name}_low']:+.4f}, {change[f'{name}_high']:+.4f}]",
+                what,
+            )
+            for name, what in MEANINGS.items()
+        ],
+        left=(0, 4),
+    )
+    output.line()

@@ -1,0 +1,138 @@
+"""``fairshap tune``: which repair does the most within what can be accepted."""
+
+from typing import Annotated, Any
+
+import typer
+
+from fairshap import FairSHAP
+from fairshap import tune as try_repairs
+from fairshap.cli._models import from_file, get_model
+from fairshap.cli._options import FileOptions, LimitOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._output import Output, records, with_interval
+from fairshap.cli._problem import open_problem
+from fairshap.cli._texts import split
+from fairshap.cli.repair import check_limits, limit_params
+from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+
+
+def tune(
+    file: FileOptions,
+    table: TableOptions,
+    model: ModelOptions,
+    limits: LimitOptions,
+    run: RunOptions,
+    max_accuracy_drop: Annotated[
+        float, typer.Option(min=0, max=1, help="How much accuracy a repair may lose.")
+    ] = 0.01,
+    max_edits: Annotated[
+        float | None, typer.Option(min=0, help="Cells to edit at most: a number, or a share below 1.")
+    ] = None,
+    objective: Annotated[
+        str, typer.Option(help="What is made small: fairness (mean of DR, DP and EO), dr, dp, eo or pqp.")
+    ] = "fairness",
+    strategies: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")
+    ] = None,
+    augments: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Rows that get a counterfactual twin: none, edited, all. None by default; twins need the "
+            "Python API to be written.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Folds; by the number of rows if not given.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often the folds are drawn; more for few rows.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
+) -> None:
+    """Try many repairs on folds and say which to take."""
+    output = Output("tune", run)
+    problem = open_problem(file, table)
+    check_limits(problem, limits)
+    estimator = get_model(model, problem, run)
+    if from_file(estimator):
+        raise ModelError(
+            "tuning trains the model again, and a model from a file is never retrained; give --model the "
+            "name of a kind, such as xgboost."
+        )
+    for note in problem.notes:
+        output.note(note)
+    more: dict[str, Any] = limit_params(limits)
+    if strategies:
+        more["strategies"] = split(strategies)
+    with output.warnings(NothingToRepairWarning, MarginWarning):
+        tuning = try_repairs(
+            problem.X,
+            problem.y,
+            estimator,
+            **problem.who,
+            positive=problem.positive,
+            objective=objective,  # type: ignore[arg-type]
+            max_accuracy_drop=max_accuracy_drop,
+            max_edits=max_edits,
+            augments=_augments(augments),
+            n_folds=folds,
+            n_repeats=repeats,
+            random_state=run.seed,
+            n_jobs=run.jobs,
+            verbose=run.verbose,
+            **more,
+        )
+    frame = tuning.frame()
+    output.line(f"{tuning.reason}")
+    output.line()
+    output.table(
+        ["candidate", "objective", "accuracy", "DR", "DP", "EO", "cells edited", "allowed", "on front"],
+        [
+            (
+                line["name"],
+                line["objective"],
+                *(with_interval(line, name) for name in ("accuracy", "dr", "dp", "eo")),
+                f"{line['share']:.2%}",
+                line["allowed"],
+                line["on_front"],
+            )
+            for _, line in frame.head(top).iterrows()
+        ],
+    )
+    output.line()
+    output.line(f"The best repair within the limits: {_options(tuning.repair)}")
+    output.json(
+        data=problem.describe(),
+        model=model.model,
+        recommended=tuning.recommended,
+        reason=tuning.reason,
+        repair=_parameters(tuning.repair),
+        candidates=records(frame),
+    )
+
+
+def _augments(texts: list[str] | None) -> list[Any]:
+    names = split(texts) or ["none"]
+    for name in names:
+        if name not in ("none", "edited", "all"):
+            raise typer.BadParameter(f"--augments {name} is not known; give none, edited or all")
+    return [None if name == "none" else name for name in names]
+
+
+def _parameters(repair: FairSHAP) -> dict[str, Any]:
+    threshold = float(repair.threshold or 0)
+    return {
+        "strategy": repair.strategy,
+        "threshold": threshold if threshold < float("inf") else None,
+        "augment": repair.augment,
+    }
+
+
+def _options(repair: FairSHAP) -> str:
+    """Return the options of the command that makes a repair, as far as there are."""
+    found = _parameters(repair)
+    if found["threshold"] is None:
+        return "twins of all rows and no edits (in Python, FairSHAP(augment='all'))"
+    text = f"fairshap repair ... --strategy {found['strategy']} --threshold {found['threshold']:g}"
+    twins = found["augment"]
+    return text if twins is None else f"{text}, with twins of {twins} rows (in Python, augment={twins!r})"

@@ -1,0 +1,73 @@
+"""What methods came to on the same folds."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairshap._typing import Floats
+from fairshap.evaluation import MEASURES
+
+# The interval that is shown.
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison:
+    """Methods side by side on rows that they were not trained on.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Their names.
+    measures : ndarray, shape (methods, measures)
+        Accuracy, DR, DP, EO and PQP, the means over the folds.
+    samples : ndarray, shape (methods, resamples, measures)
+        The same on resamples of the rows, the same ones for all methods.
+    edits, share : ndarray, shape (methods,)
+        The mean number of edited cells in a fold, and their share of its cells.
+    predicted : ndarray, shape (methods, rows)
+        What each method predicts for each row, when it was not trained on it.
+    risk : ndarray, shape (methods, rows)
+        The discriminative risk of each row, likewise.
+    n_folds : int
+        The number of folds.
+    """
+
+    methods: Sequence[str]
+    measures: Floats
+    samples: Floats
+    edits: Floats
+    share: Floats
+    predicted: NDArray[Any]
+    risk: Floats
+    n_folds: int
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.methods)}: {self.n_folds} folds)"
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line for each method: every measure with the ends of its 95 % interval.
+
+        ``edits`` and ``share`` are the edited cells of a fold, and their share of all.
+        """
+        return self._frame(self.measures, self.samples)
+
+    def changes(self) -> pd.DataFrame:
+        """Return how far each method is from the first, with 95 % intervals of the difference.
+
+        The resamples are the same for both, so that an interval without 0 says that they differ.
+        """
+        return self._frame(self.measures - self.measures[:1], self.samples - self.samples[:1])
+
+    def _frame(self, measures: Floats, samples: Floats) -> pd.DataFrame:
+        ends = (1 - _LEVEL) / 2
+        low, high = np.quantile(samples, [ends, 1 - ends], axis=1)
+        data: dict[Hashable, Any] = {"method": list(self.methods)}
+        for k, measure in enumerate(MEASURES):
+            data[measure] = measures[:, k]
+            data[f"{measure}_low"], data[f"{measure}_high"] = low[:, k], high[:, k]
+        return pd.DataFrame(data | {"edits": self.edits, "share": self.share})

@@ -1,0 +1,137 @@
+"""The loop over folds and methods."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing, check_random_state
+
+from fairshap._progress import Progress
+from fairshap._typing import Ints, Native
+from fairshap.baselines import BaselineClassifier
+from fairshap.comparing._comparison import Comparison
+from fairshap.comparing._methods import read_methods
+from fairshap.evaluation import Judgement, judge, means_over_folds, resample
+from fairshap.exceptions import InputError, TargetError
+from fairshap.groups import Labels, Privileged, Setting
+from fairshap.models import default_estimator
+from fairshap.table import open_store
+
+
+def evaluate(
+    X: Native,
+    y: Any,
+    estimator: Any = None,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    positive: Any = None,
+    methods: Iterable[str] | Mapping[str, Any] = ("baseline", "rsa", "reweighing", "fairshap"),
+    n_folds: int = 5,
+    n_resamples: int = 1000,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Comparison:
+    """Compare FairSHAP with what people would use instead, on rows that were not trained on.
+
+    Parameters
+    ----------
+    X : data frame or array
+        The table, which holds the sensitive attribute.
+    y : array-like
+        The label of each row, two values.
+    estimator : classifier, optional
+        The classifier that is trained after each method; by default scikit-learn's histogram gradient
+        boosting.
+    sensitive, privileged, positive
+        See :class:`fairshap.FairSHAP`.
+    methods : sequence of str, or mapping of str to object
+        "baseline" (the model as it is), "rsa" (the sensitive column dropped), "cr" (correlation removed),
+        "dir" (disparate impact removed), "reweighing", "twins", "fairshap" or "fairshap-twins". Or objects of
+        :mod:`fairshap.baselines` by names of your own, None for the model as it is.
+    n_folds : int, default=5
+        The folds; each label of each group has its share in every one.
+    n_resamples : int, default=1000
+        How many times the rows are drawn anew for the intervals.
+    random_state : int, RandomState instance or None
+        The source of the folds, the resamples, and of whatever the methods draw.
+    n_jobs, verbose
+        See :class:`fairshap.FairSHAP`.
+    **params
+        Other parameters of :class:`fairshap.FairSHAP` for the methods of that name, such as ``threshold``.
+
+    Returns
+    -------
+    Comparison
+        ``frame()``: all methods with 95 % intervals; ``changes()``: how far they are from the first.
+
+    Examples
+    --------
+    >>> from fairshap import datasets, evaluate
+    >>> d = datasets.make_biased(300, random_state=0)
+    >>> comparison = evaluate(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged,
+    ...                       methods=["baseline", "rsa"], n_folds=3, random_state=0)
+    >>> comparison.frame()[["method", "dr"]].round(2)["dr"].tolist()[1]
+    0.0
+    """
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    estimator = default_estimator(seed) if estimator is None else estimator
+    who = {"sensitive": sensitive, "privileged": privileged}
+    made = read_methods(methods, estimator=estimator, random_state=seed, n_jobs=n_jobs, **who, **params)
+    X = open_store(X).native
+    setting = Setting.read(X, sensitive, privileged)
+    n_rows = setting.table.n_rows
+    labels = Labels.read(y, n_rows, positive, is_quantity=False)
+    if labels.classes is None or len(labels.classes) != 2:
+        raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
+    folds = _folds(labels.codes * 3 + setting.groups.side, n_folds, seed)
+    judged: dict[str, list[Judgement]] = {name: [] for name in made}
+    edits, share = np.zeros(len(made)), np.zeros(len(made))
+    predicted = np.empty((len(made), n_rows), dtype=labels.classes.dtype)
+    risk = np.full((len(made), n_rows), np.nan)
+    with Progress("Evaluating", len(folds) * len(made), verbose) as progress:
+        for train, test in folds:
+            test_setting = Setting.read(_safe_indexing(X, test), sensitive, privileged)
+            test_labels = Labels.read(_safe_indexing(y, test), len(test), is_quantity=False)
+            X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
+            for k, (name, method) in enumerate(made.items()):
+                fresh = None if method is None else clone(method)
+                model = BaselineClassifier(fresh, estimator).fit(X_train, y_train)
+                one = judge(model, test_setting, test_labels, labels.positive_value)
+                judged[name].append(one)
+                risk[k, test] = one.risk
+                predicted[k, test] = labels.classes[
+                    (one.predicted == (labels.positive == 1)).astype(np.int64)
+                ]
+                n_edits = len(getattr(model.baseline_, "edits_", ()))
+                edits[k] += n_edits / n_folds
+                share[k] += n_edits / (len(train) * len(setting.own.names)) / n_folds
+                progress.advance(len(test), 1)
+    return Comparison(
+        methods=tuple(made),
+        measures=np.array([means_over_folds(parts) for parts in judged.values()]),
+        samples=resample(list(judged.values()), n_resamples, seed),
+        edits=edits,
+        share=share,
+        predicted=predicted,
+        risk=risk,
+        n_folds=n_folds,
+    )
+
+
+def _folds(strata: Ints, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
+    """Return folds in which every stratum has its share."""
+    if n_folds < 2:
+        raise InputError(f"n_folds={n_folds} must be 2 at least.")
+    fewest = int(np.unique(strata, return_counts=True)[1].min())
+    if fewest < n_folds:
+        raise InputError(
+            f"n_folds={n_folds} is too many: one label of one group has {fewest} rows only, and each fold "
+            "needs one of them."
+        )
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(len(strata)), strata))

@@ -1,0 +1,58 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fairshap import datasets
+
+WHO = ["--target", "risk", "--sensitive", "sex", "--privileged", "male"]
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory):
+    """Return a CSV of 300 people in a folder of its own."""
+    data = datasets.load("german")
+    frame = data.X.assign(risk=np.where(data.y == 1, "yes", "no")).head(300)
+    # Codes with leading zeros, quotes and blanks, which must come out as they went in.
+    frame.insert(1, "code", [f"{k % 7:03d}" for k in range(300)])
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    text = frame.to_csv(index=False, lineterminator="\r\n").replace("car", '"car"')
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs the command in a folder of its own."""
+
+    def command(*args, stdin=None, check=True):
+        done = subprocess.run(
+            [sys.executable, "-m", "fairshap", *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, done.stderr.decode()
+        return done
+
+    return command
+
+
+@pytest.fixture
+def refuse(capsys):
+    """Return a function that runs a command in this process, and gives the sentence that refuses it."""
+    from fairshap.cli._main import run as run_here
+
+    def command(*args, code=1):
+        assert run_here([str(arg) for arg in args]) == code
+        said = capsys.readouterr()
+        assert said.out == ""
+        # Before it there may be notes on what was inferred.
+        *notes, last = said.err.splitlines()
+        assert all(line.startswith(("fairshap: column", "fairshap: positive")) for line in notes), said.err
+        return last.removeprefix("fairshap: ")
+
+    return command

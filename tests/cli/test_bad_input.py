@@ -1,0 +1,128 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairshap.cli._wording import reword
+from tests.cli.conftest import WHO
+
+OUT = ["--out", "x.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty."),
+        (b"sex;risk\nm;1\nf;0\n", "Give --delimiter ';'."),
+        (
+            b"sex,risk,none\nmale,1,\nfemale,0,\n",
+            "'none' holds no value in any row; leave it out with --drop.",
+        ),
+        (b"sex,risk\nmale,1\nfemale\n", "line 3"),
+        (b"sex,risk\nmale,1\nfemale,\n", "the target, is missing in 1 of 2 rows"),
+        (b"sex,risk\nmale,1\nfemale,1\n", "holds 1 in every row"),
+        (b"sex,risk\nmale,1\nfemale,2\nmale,3\n", "has 3 different values, 1, 2, 3; name the favourable"),
+        (b"sex,risk\nmale,bad\nfemale,good\n", "Give --positive bad or --positive good."),
+        (b"sex,risk\nMale,1\nFemale,0\n", "which holds 'Female', 'Male'. Did you mean 'Male'?"),
+        (b"\xff\xfe\x00", "--encoding"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(refuse, tmp_path, content, words):
+    (tmp_path / "t.csv").write_bytes(content)
+    assert words in refuse("audit", tmp_path / "t.csv", *WHO)
+
+
+def test_what_is_not_there_is_told_with_the_nearest(refuse, people, tmp_path):
+    assert "Did you mean" in refuse("audit", str(people).replace("people.csv", "poeple.csv"), *WHO)
+    said = refuse("audit", people, "-t", "risq", "-s", "sex", "-p", "male")
+    assert said.startswith("--target risq is not a column of")
+    assert said.endswith("Did you mean 'risk'?")
+    assert "Did you mean 'sex'?" in refuse("audit", people, "-t", "risk", "-s", "gender", "-p", "male")
+    assert "range for --privileged" in refuse("audit", people, "-t", "risk", "-s", "age", "-p", "30")
+    assert "Did you mean 'age'?" in refuse(
+        "repair", people, *WHO, "--out", tmp_path / "x.csv", "--frozen", "agee"
+    )
+    assert "Did you mean 'baseline'?" in refuse("evaluate", people, *WHO, "--methods", "basline")
+    assert "--folds 200 is too many" in refuse("evaluate", people, *WHO, "--folds", 200)
+    assert "Did you mean 'xgboost'?" in refuse("audit", people, *WHO, "--model", "xgbost")
+
+
+def test_wrong_usage_has_a_code_of_its_own(refuse, people):
+    assert "--privileged is not given, and it is never guessed" in refuse(
+        "audit", people, "-t", "risk", "-s", "sex", code=2
+    )
+    assert "--target is not given" in refuse("audit", people, code=2)
+    assert "--modle" in refuse("audit", people, *WHO, "--modle", "x", code=2)
+    assert "neither a number nor auto" in refuse(
+        "repair", people, *WHO, "--out", "x.csv", "--threshold", "low", code=2
+    )
+    assert "both want standard output" in refuse("repair", people, *WHO, "--out", "-", "--json", code=2)
+
+
+def test_files_are_not_overwritten_and_the_input_never_is(refuse, people, tmp_path):
+    there = tmp_path / "there.csv"
+    there.write_text("old")
+    assert "or --force to replace it" in refuse("repair", people, *WHO, "--out", there)
+    assert there.read_text() == "old"
+    assert "never overwritten" in refuse("repair", people, *WHO, "--out", people, "--force")
+    assert "given for two files" in refuse(
+        "repair", people, *WHO, "--out", there, "--edits", there, "--force"
+    )
+    assert "there is no folder" in refuse("repair", people, *WHO, "--out", tmp_path / "no" / "x.csv")
+    assert "tells no format" in refuse("repair", people, *WHO, "--out", tmp_path / "x.json")
+    assert "is not a ledger" in refuse("apply", people, people, "--out", tmp_path / "x.csv")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_leaves_neither_table_nor_ledger(refuse, people, tmp_path):
+    full = tmp_path / "full.csv"
+    full.symlink_to("/dev/full")
+    said = refuse(
+        "repair", people, *WHO, "--out", full, "--edits", tmp_path / "edits.csv", "--folds", 0, "-q"
+    )
+    assert "the disk is full" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["full.csv"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything can be written as root")
+def test_a_read_only_folder_is_told_before_any_work(refuse, people, tmp_path):
+    tmp_path.chmod(0o500)
+    assert "read-only for you" in refuse("repair", people, *WHO, "--out", tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
+    # Standard input that never ends: the command is surely still reading.
+    args = [sys.executable, "-m", "fairshap", "repair", "-", *WHO, *OUT, "--edits", "e.csv"]
+    command = subprocess.Popen(
+        args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    with command:
+        # A pipe takes 64 KiB before it is read from: once more is written, the command is at work.
+        command.stdin.write(b"sex,risk\n" + b"male,1\n" * 50_000)
+        command.stdin.flush()
+        time.sleep(0.1)
+        command.send_signal(number)
+        said = command.stderr.read().decode()
+    assert command.returncode == code
+    assert said.count("\n") == 1
+    assert said.endswith("nothing was written.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Give delimiter='\\t'.", "Give --delimiter $'\\t'."),
+        ("'a.csv' exists already; give another name, or force to replace it.", "or --force to replace it."),
+        ("n_folds=9 is too many", "--folds 9 is too many"),
+        ("threshold=0.05; the largest", "--threshold 0.05; the largest"),
+        ("no parameter is named here", "no parameter is named here"),
+    ],
+)
+def test_parameters_are_told_as_options(text, words):
+    assert words in reword(text)

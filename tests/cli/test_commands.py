@@ -1,0 +1,153 @@
+import csv
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairshap import Edits, datasets
+from fairshap.cli._main import run as run_here
+from tests.cli.conftest import WHO
+
+HEAD = {"fairshap", "schema", "command"}
+
+
+def result(capsys, *args):
+    """Return what a command run in this process prints as JSON."""
+    assert run_here([*map(str, args), "--json"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_command_is_installed_under_its_name():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"fairshap": "fairshap.cli:main"}
+
+
+def test_a_repair_changes_the_edited_cells_and_no_other_byte(run, people, tmp_path):
+    done = run("repair", people, *WHO, "--out", "fair.csv", "--edits", "edits.csv", "--folds", 0)
+    edits = Edits.read(tmp_path / "edits.csv")
+    assert len(edits) > 0
+    assert f"{len(edits):,} of 3,000 cells" in done.stdout.decode()
+    assert "positive label 'yes'" in done.stderr.decode()
+    before, after = people.read_bytes().split(b"\r\n"), (tmp_path / "fair.csv").read_bytes().split(b"\r\n")
+    changed = {k - 1 for k, (old, new) in enumerate(zip(before, after, strict=True)) if old != new}
+    assert changed == set(edits.row.tolist())
+    header, *rows = csv.reader(line.decode() for line in after)
+    for row, column, new in zip(edits.row, edits.column, edits.new, strict=True):
+        assert rows[row][header.index(column)] == str(new)
+    # The ledger applied again, to the same table on standard input, gives the same bytes.
+    again = run("apply", "edits.csv", "-", "--out", "-", stdin=people.read_bytes())
+    assert again.stdout == (tmp_path / "fair.csv").read_bytes()
+    refused = run("apply", "edits.csv", "fair.csv", "--out", "twice.csv", check=False)
+    assert refused.returncode == 1
+    assert b"Is it the table that the ledger was made for?" in refused.stderr
+    assert not (tmp_path / "twice.csv").exists()
+
+
+def test_messages_are_kept_from_the_result_and_quiet_has_none(run, people):
+    table = run("repair", people, *WHO, "--out", "-", "--folds", 0, "--quiet")
+    assert table.stderr == b""
+    assert table.stdout.split(b"\r\n")[0] == people.read_bytes().split(b"\r\n")[0]
+
+
+def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(run, people):
+    args = ["audit", people, *WHO, "--json", "--folds", 2, "--seed", 3]
+    one, two = run(*args, "--jobs", 1), run(*args, "--jobs", 2)
+    assert one.stdout == two.stdout
+    found = json.loads(one.stdout)
+    assert set(found) == HEAD | {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows"}
+    assert found["data"]["columns"]["code"] == "category"
+    assert {group["group"]: group["rows"] for group in found["groups"]}.keys() == {"male", "female"}
+    assert sum(group["rows"] for group in found["groups"]) == 300
+    assert len(found["rows"]) == 10
+    risks = [row["risk"] for row in found["rows"]]
+    assert risks == sorted(risks, reverse=True)
+
+
+def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
+    out = tmp_path / "fair.parquet"
+    found = result(
+        capsys, "repair", people, *WHO, "--out", out, "--folds", 2, "--frozen", "age,credit_amount"
+    )
+    assert set(found) == HEAD | {
+        *("data", "model", "threshold", "edits", "rows_edited", "by_column", "before", "after", "change"),
+        *("out", "ledger"),
+    }
+    assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
+    assert sum(found["by_column"].values()) == found["edits"] > 0
+    assert not {"age", "credit_amount", "sex"} & set(found["by_column"])
+    assert len(pd.read_parquet(out)) == 300
+
+
+def test_evaluate_has_all_methods_with_intervals(capsys, people):
+    found = result(capsys, "evaluate", people, *WHO, "--folds", 2, "--methods", "baseline,rsa,fairshap")
+    assert set(found) == HEAD | {"data", "model", "folds", "methods", "changes"}
+    methods = {line["method"]: line for line in found["methods"]}
+    assert list(methods) == ["baseline", "rsa", "fairshap"]
+    assert methods["rsa"]["dr"] == 0
+    assert methods["baseline"]["dr_low"] < methods["baseline"]["dr"] < methods["baseline"]["dr_high"]
+    assert methods["baseline"]["edits"] == 0 < methods["fairshap"]["edits"]
+
+
+def test_tune_recommends_within_the_limits(capsys, people):
+    args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--max-accuracy-drop", 0.05]
+    found = result(capsys, "tune", people, *WHO, *args)
+    assert set(found) == HEAD | {"data", "model", "recommended", "reason", "repair", "candidates"}
+    taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
+    base = found["candidates"][0]
+    assert taken["allowed"]
+    assert base["accuracy"] - taken["accuracy"] <= 0.05
+
+
+def test_the_built_in_tables_are_listed(capsys):
+    found = result(capsys, "datasets")["datasets"]
+    assert [line["name"] for line in found] == list(datasets.names())
+    assert found[1]["rows"] == 7214
+
+
+@pytest.mark.paper
+def test_the_demo_writes_its_files(run, tmp_path):
+    done = run("demo", "--out", "demo", "--quiet")
+    edits = Edits.read(tmp_path / "demo" / "compas-edits.csv")
+    assert f"{len(edits):,} of 64,926 cells" in done.stdout.decode()
+    assert len((tmp_path / "demo" / "compas-repaired.csv").read_text().splitlines()) == 7215
+
+
+@pytest.mark.parametrize("command", ["audit", "repair", "evaluate", "tune", "apply", "datasets", "demo"])
+def test_help_has_an_example(capsys, command):
+    assert run_here([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"Example: fairshap {command}" in said
+
+
+def test_the_help_says_the_exit_codes(capsys):
+    assert run_here(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "Exit codes: 0" in said
+    assert "130 interrupted" in said
+
+
+def test_several_sensitive_columns_ranges_and_labels(capsys, people):
+    table = ["--target", "risk", "--folds", 2, "--top", 1]
+    both = ["--sensitive", "sex", "--sensitive", "housing", "--privileged", "male", "--privileged", "own"]
+    found = result(capsys, "audit", people, *table, *both)
+    assert found["data"]["privileged"] == ["male", "own"]
+    found = result(capsys, "audit", people, *table, "-s", "age", "-p", "30..60")
+    assert found["data"]["privileged"] == "[30.0, 60.0]"
+    assert {group["group"] for group in found["groups"]} == {"[30.0, 60.0]", "others"}
+    # Of several labels one is compared with the rest.
+    table[1] = "job"
+    found = result(capsys, "audit", people, *table, "-s", "sex", "-p", "male", "--positive", "2")
+    assert sum(group["rows"] * group["base_rate"] for group in found["groups"]) == pytest.approx(
+        (pd.read_csv(people)["job"] == 2).sum()
+    )
+
+
+def test_output_that_nobody_reads_on_is_no_error(people):
+    command = f"{sys.executable} -m fairshap datasets --json | head -c 1"
+    done = subprocess.run(command, shell=True, capture_output=True, check=True)  # noqa: S602
+    assert done.stdout == b"{"
+    assert done.stderr == b""

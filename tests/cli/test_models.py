@@ -1,0 +1,82 @@
+import json
+
+import joblib
+import lightgbm
+import pytest
+import xgboost
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from skops import io
+
+from fairshap import ColumnEncoder, files, metrics
+from fairshap.cli._main import run as run_here
+from fairshap.cli._models import MODELS
+from tests.cli.conftest import WHO
+
+
+@pytest.fixture(scope="module")
+def models(people, tmp_path_factory):
+    """Return a folder with fitted models, and each of them by its file's name."""
+    folder = tmp_path_factory.mktemp("models")
+    frame = files.read(people).frame
+    X, labels = frame.drop(columns="risk"), frame["risk"].astype(object).to_numpy()
+    y = (labels == "yes").astype(int)
+    booster = xgboost.XGBClassifier(n_estimators=10, enable_categorical=True).fit(X, y)
+    light = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1).fit(X, y)
+    pipeline = make_pipeline(ColumnEncoder(), HistGradientBoostingClassifier(max_iter=10)).fit(X, labels)
+    booster.save_model(folder / "m.json")
+    booster.save_model(folder / "m.ubj")
+    light.booster_.save_model(folder / "m.txt")
+    io.dump(pipeline, folder / "m.skops")
+    joblib.dump(pipeline, folder / "m.joblib")
+    fitted = {"m.json": booster, "m.ubj": booster, "m.txt": light, "m.skops": pipeline, "m.joblib": pipeline}
+    return folder, X, fitted
+
+
+def audit(capsys, *args):
+    assert run_here(["audit", *map(str, args), "--json", "--top", "1"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["m.json", "m.ubj", "m.txt", "m.skops", "m.joblib"])
+def test_a_fitted_model_is_asked_as_it_is(capsys, people, models, name):
+    folder, X, fitted = models
+    found = audit(capsys, people, *WHO, "--model", folder / name, "--trust-pickle")
+    risk = metrics.discriminative_risk(fitted[name], X, sensitive="sex", privileged="male")
+    assert found["measures"]["dr"] == pytest.approx(risk, abs=1e-6)
+    assert not found["rows_held_out"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_name(capsys, people, name):
+    found = audit(
+        capsys, people, *WHO, "--model", name, "--folds", 2, "--drop", "credit_amount,duration,purpose,age"
+    )
+    assert 0.5 < found["measures"]["accuracy"] < 1
+
+
+def test_a_repair_by_a_model_file_is_measured_with_what_is_retrained(capsys, people, models, tmp_path):
+    args = ["repair", str(people), *WHO, "--model", str(models[0] / "m.txt"), "--json", "--folds", "2"]
+    assert run_here([*args, "--out", str(tmp_path / "a.csv")]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["after"] is None
+    assert "--retrain" in said.err
+    assert run_here([*args, "--out", str(tmp_path / "b.csv"), "--retrain", "lightgbm"]) == 0
+    assert json.loads(capsys.readouterr().out)["after"]["accuracy"] > 0.5
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_model_files_that_cannot_be_used_are_told(refuse, people, models, tmp_path):
+    folder = models[0]
+    assert "--trust-pickle" in refuse("audit", people, *WHO, "-m", folder / "m.joblib")
+    assert "does not have: 'age'" in refuse("audit", people, *WHO, "-m", folder / "m.json", "--drop", "age")
+    bad = tmp_path / "bad.json"
+    bad.write_text("no model")
+    assert "holds no model that can be read" in refuse("audit", people, *WHO, "-m", bad)
+    assert "there is no model file" in refuse("audit", people, *WHO, "-m", tmp_path / "none.ubj")
+    assert "never retrained" in refuse("evaluate", people, *WHO, "-m", folder / "m.json")
+    other = tmp_path / "other.csv"
+    other.write_text(
+        "\n".join(f"{line},{k}" for k, line in enumerate(["more", *people.read_text().splitlines()][1:]))
+    )
+    assert "--drop 0" in refuse("audit", other, *WHO, "-m", folder / "m.json", "-q")

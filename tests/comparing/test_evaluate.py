@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from fairshap import FairSHAP, baselines, datasets, evaluate, metrics
+from fairshap.comparing import METHODS
+from fairshap.exceptions import InputError
+
+DATA = datasets.make_biased(300, random_state=0)
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return evaluate(DATA.X, DATA.y, **WHO, methods=list(METHODS), n_folds=2, n_resamples=200, random_state=0)
+
+
+def test_every_method_is_measured_and_every_row_predicted_once(compared):
+    frame = compared.frame().set_index("method")
+    assert list(frame.index) == list(METHODS)
+    assert frame.loc["rsa", "dr"] == 0
+    assert frame.loc["fairshap", "dr"] < frame.loc["baseline", "dr"]
+    assert frame.loc["fairshap", "share"] > 0 == frame.loc["baseline", "share"]
+    # Both folds have the same number of rows, so that the mean over folds is the one over rows.
+    right = (compared.predicted == DATA.y.to_numpy()).mean(axis=1)
+    np.testing.assert_allclose(right, frame["accuracy"], atol=1e-12)
+    np.testing.assert_allclose(compared.risk.mean(axis=1), frame["dr"], atol=1e-12)
+
+
+def test_changes_are_differences_to_the_first(compared):
+    changes, frame = compared.changes(), compared.frame()
+    np.testing.assert_allclose(changes["dr"], frame["dr"] - frame["dr"].iloc[0])
+    assert (changes.loc[0, ["dr_low", "dr_high"]] == 0).all()
+    assert changes.set_index("method").loc["rsa", "dr_high"] < 0
+
+
+def test_methods_may_be_objects_and_the_seed_decides_everything(compared):
+    methods = {"as it is": None, "mine": baselines.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
+    one, two = (
+        evaluate(DATA.X, DATA.y, **WHO, methods=methods, n_folds=2, n_resamples=50, random_state=0)
+        for _ in range(2)
+    )
+    assert one.frame().equals(two.frame())
+    assert one.frame()["method"].tolist() == list(methods)
+    np.testing.assert_array_equal(one.predicted[0], compared.predicted[0])
+
+
+def test_the_positive_label_decides_what_parity_compares():
+    words = np.where(DATA.y == 1, "a", "b")
+    found = evaluate(DATA.X, words, **WHO, positive="a", methods=["baseline"], n_folds=2, random_state=0)
+    gap = metrics.demographic_parity(
+        words, found.predicted[0], sensitive_features=DATA.X[DATA.sensitive], privileged=DATA.privileged
+    )
+    assert found.frame()["dp"].iloc[0] == pytest.approx(gap, abs=0.05)
+    assert set(found.predicted[0]) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"methods": ["basline"]}, r"methods='basline' is not known; .* Did you mean 'baseline'\?"),
+        ({"methods": []}, "methods is empty"),
+        ({"n_folds": 1}, "n_folds=1 must be 2 at least"),
+        ({"n_folds": 299}, "n_folds=299 is too many: one label of one group has"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(params, words):
+    with pytest.raises(InputError, match=words):
+        evaluate(DATA.X, DATA.y, **WHO, **params)
