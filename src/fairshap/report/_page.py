@@ -5,8 +5,6 @@ import hashlib
 from importlib import resources
 from typing import Any
 
-from markupsafe import Markup
-
 from fairshap.exceptions import MissingExtraError
 from fairshap.report import _columns, _reproduce, _rows, _setting
 from fairshap.report._findings import Comparison, Findings, Tuned
@@ -60,8 +58,8 @@ def make_report(
     ledger = _rows.ledger_data(findings, redact)
     context = {
         "title": show(title),
-        "style": Markup(style),  # noqa: S704 -- ours
-        "script": Markup(script),  # noqa: S704 -- ours
+        "style": style,
+        "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "redact": redact,
         "verdict": _setting.verdict(findings, comparison),

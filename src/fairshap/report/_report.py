@@ -2,10 +2,10 @@
 
 import os
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
-from markupsafe import escape
 
 from fairshap._figures.report import draw_fairness, draw_risks
 from fairshap.evaluation import MEASURES

@@ -79,7 +79,8 @@ def _verdict_on_held_out(comparison: Comparison, name: str) -> str:
         moved = f"{way} from {decimal(dr.before)} to {decimal(dr.after)}{share}"
     return (
         "On rows that the models were not trained on, the mean change of the output when only "
-        f"{name} changes {moved}, while accuracy goes from {decimal(accuracy.before)} to {decimal(accuracy.after)}."
+        f"{name} changes {moved}, while accuracy goes from "
+        f"{decimal(accuracy.before)} to {decimal(accuracy.after)}."
     )
 
 
