@@ -59,7 +59,7 @@ def _card(findings: Findings, row: int, redact: bool) -> dict[str, Any]:
         "reference": reference,
         "before": decimal(float(certificate.dr_before[row])),
         "after": decimal(float(certificate.dr_after[row])),
-        "distance": decimal(float(certificate.distance[row])),
+        "distance": f"{certificate.distance[row]:.2f}",
         "lines": lines,
         "hidden": len(at) - len(lines),
         "equal": len(own.names) - len(at),

@@ -71,7 +71,7 @@ def verdict(findings: Findings, comparison: Comparison | None) -> tuple[str, str
 def _verdict_on_held_out(comparison: Comparison, name: str) -> str:
     frame: Any = comparison.frame().set_index("measure")
     dr, accuracy = frame.loc["dr"], frame.loc["accuracy"]
-    share = f" ({percent(abs(dr.change) / dr.before)})" if dr.before > 0 else ""
+    share = f" (by {percent(abs(dr.change) / dr.before)})" if dr.before > 0 else ""
     if dr.change_low <= 0 <= dr.change_high:
         moved = f"does not measurably change ({decimal(dr.before)} to {decimal(dr.after)})"
     else:

@@ -58,10 +58,11 @@ def decimal(value: float) -> str:
 
     Examples
     --------
-    >>> decimal(0.07384), decimal(-0.5), decimal(428.51), decimal(float("nan"))
-    ('0.0738', '−0.5000', '428.5', '–')
+    >>> decimal(0.07384), decimal(-0.5), decimal(-1e-9), decimal(428.51), decimal(float("nan"))
+    ('0.0738', '−0.5000', '0.0000', '428.5', '–')
     """
     if not np.isfinite(value):
         return "\u2013" if np.isnan(value) else str(value)
-    text = f"{value:.4f}" if abs(value) < 10 else f"{value:,.4g}"
+    # Adding zero makes a plain zero of what rounds to a negative one.
+    text = f"{round(value, 4) + 0.0:.4f}" if abs(value) < 10 else f"{value:,.4g}"
     return text.replace("-", "\u2212")
