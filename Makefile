@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 WITH ?= dev
 BIN := .venv/bin
 
-.PHONY: demo test setup kernels lint types layers tests bench clean
+.PHONY: demo test setup browser kernels lint types layers tests bench clean
 
 setup:
 	@test -n "$(PYTHON)" || { echo "fairshap needs Python 3.11 or later with venv; none was found on the PATH." >&2; exit 1; }
@@ -23,7 +23,20 @@ demo:
 	@$(MAKE) --no-print-directory setup WITH=core
 	@$(BIN)/python examples/demo.py --out demo-output
 
-test: setup lint types layers tests
+test: setup browser lint types layers tests
+
+# The report is tested in a real browser: installed where that may be done, named where not.
+browser:
+	@if ! command -v chromedriver >/dev/null || ! { command -v chromium || command -v google-chrome; } >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing chromium and chromium-driver for the tests of the report"; \
+			{ apt-get install -y -qq chromium chromium-driver || \
+				{ apt-get update -qq && apt-get install -y -qq chromium chromium-driver; }; } >/dev/null 2>&1 || \
+				echo "chromium and chromium-driver could not be installed: the report's browser tests are skipped."; \
+		else \
+			echo "The report's browser tests are skipped; they need: apt-get install chromium chromium-driver"; \
+		fi; \
+	fi
 
 # The compiler's cache does not notice a change in a file that a kernel's own file imports.
 kernels:

@@ -8,6 +8,23 @@ from fairshap.exceptions import MissingExtraError
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
 
 
+# Characters of a name that have room beside an axis.
+_LONGEST = 28
+
+
+def as_label(name: object) -> str:
+    r"""Return a name as text beside an axis: one line, not too long, and nothing in it read as mathematics.
+
+    Examples
+    --------
+    >>> print(as_label("income in $ and $cents$"))
+    income in \$ and \$cents\$
+    """
+    text = " ".join(str(name).split()).encode("utf-8", "replace").decode()
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\u2026"
+    return text.replace("$", r"\$")
+
+
 def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.6)) -> Any:
     """Return axes to draw on: the given ones, or n new ones beside each other, each of that size.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._figures.axes import BLUE, GREY, ORANGE, new_axes
+from fairshap._figures.axes import BLUE, GREY, ORANGE, as_label, new_axes
 from fairshap._typing import Floats
 
 # Columns that have room beside each other in one figure.
@@ -46,7 +46,7 @@ def draw_differences(columns: Sequence[str], differences: Floats, ax: Any) -> No
     places = np.arange(len(order))
     # What is infinite has no place on the axis; its name says so.
     finite = np.where(np.isfinite(size), size, np.nan)[:, order]
-    names = [columns[k] + (" (infinite)" if np.isinf(size[0, k]) else "") for k in order]
+    names = [as_label(columns[k]) + (" (infinite)" if np.isinf(size[0, k]) else "") for k in order]
     ax.hlines(places, np.nanmin(finite, axis=0, initial=np.inf), np.nanmax(finite, axis=0, initial=0), GREY)
     ax.plot(finite[0], places, "o", color=ORANGE, mfc="none", label="before matching")
     ax.plot(finite[1], places, "v", color=BLUE, label="after, unprivileged rows")

@@ -12,12 +12,14 @@ from fairshap._typing import Native
 from fairshap.attribution import Options, check_threshold
 from fairshap.edits import Evidence
 from fairshap.estimators._base import Repairer
+from fairshap.estimators._reporting import compare, findings_of
 from fairshap.estimators._trying import best_threshold, warn_if_worse
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import fit_model, is_frozen
 from fairshap.repair import Consultation
+from fairshap.report import Report, Tuned, make_report
 from fairshap.table import Players, open_store
 
 
@@ -220,6 +222,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.model_, self.matches_, self.attributions_ = asked.model, asked.matches, asked.attributions
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
+        self._asked, self._target = asked, y
         self._evidence = Evidence(asked.risk, asked.matches, asked.attributions, self.edits_, self.n_jobs)
         if not len(self.edits_) and self.augment != "all":
             self._say_why_nothing(setting)
@@ -322,6 +325,66 @@ class FairSHAP(SamplerMixin, Repairer):
         """
         check_is_fitted(self)
         return self._evidence.certificate.plot(ax)
+
+    def report(
+        self,
+        *,
+        X_test: Native | None = None,
+        y_test: Any = None,
+        retrained: Any = None,
+        tuning: Tuned | None = None,
+        title: str = "Fairness report",
+        command: str | None = None,
+        checksum: str | None = None,
+        redact: bool = False,
+    ) -> Report:
+        """Return a report on the repair: one page of HTML that needs nothing else.
+
+        It takes Jinja2 and matplotlib, the extra ``report``. The page holds values of single rows unless it
+        is redacted. In a notebook it is shown in place.
+
+        Parameters
+        ----------
+        X_test, y_test : data frame or array, array-like, optional
+            Rows that the model was not trained on, for fairness before and after. Without them both models
+            are compared by cross-validation on the table itself: five folds, three from 10,000 rows on,
+            without sample weights. With a target of more than two labels or a quantity, or with an attribute
+            beside the table, there is no comparison; the risks of the consulted model are there all the same.
+        retrained : classifier, optional
+            The model that was trained on the repaired table, for X_test; by default it is trained here.
+        tuning : Tuning, optional
+            The search that the repair came from; see :func:`fairshap.tune`.
+        title : str
+            The page's title.
+        command : str, optional
+            What reproduces the result; by default the Python call.
+        checksum : str, optional
+            The checksum of the data's file; by default one of the table's cells.
+        redact : bool, default=False
+            Whether the values and labels of single rows are left out.
+
+        Examples
+        --------
+        >>> from fairshap import FairSHAP, datasets
+        >>> d = datasets.make_biased(200, random_state=0)
+        >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
+        >>> report = fs.report(title="A biased table")
+        >>> "<title>A biased table</title>" in report.html
+        True
+        """
+        check_is_fitted(self)
+        findings = findings_of(self)
+        comparison, why_not = compare(self, X_test, y_test, retrained)
+        return make_report(
+            findings,
+            comparison,
+            not_compared=why_not,
+            tuning=tuning,
+            title=title,
+            command=command,
+            checksum=checksum,
+            redact=redact,
+        )
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""

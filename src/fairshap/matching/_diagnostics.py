@@ -76,7 +76,7 @@ class Diagnostics:
         ``t_statistic``, that of two samples. These are of one size n, so that Student's and Welch's are the
         same, ``d sqrt(n / 2)``: it grows with the table while d does not.
         """
-        return make_frame(self.library, self._distances())
+        return make_frame(self.library, self.summary())
 
     @property
     def balance(self) -> Native:
@@ -113,7 +113,7 @@ class Diagnostics:
         )
 
     def __repr__(self) -> str:
-        data = self._distances()
+        data = self.summary()
         lines = ["distance        rows   matched (std)    random (std)   Cohen's d        t"]
         for k, group in enumerate(data["group"]):
             matched = f"{data['matched_mean'][k]:.3f} ({data['matched_std'][k]:.3f})"
@@ -134,7 +134,8 @@ class Diagnostics:
         lines += [f"{name}: {value}" for name, value in self.notes.items()]
         return "\n".join(lines)
 
-    def _distances(self) -> dict[str, list[Any]]:
+    def summary(self) -> dict[str, list[Any]]:
+        """Return the columns of :meth:`frame` as lists, whatever the library."""
         parts = {"unprivileged": self.side == 0, "privileged": self.side == 1, "all": self.side >= 0}
         lines = [
             [group, int(chosen.sum()), *_compare(self.matched[chosen], self.random[chosen])]

@@ -106,7 +106,7 @@ class Recipe:
         rounds = [Round(len(edits), asked.mean_risk)]
         known = edits
         while len(rounds) < self.max_rounds and len(edits) < self.strategy.n_cells(asked.risk):
-            repaired = self._finish(setting, X, y, edits, sample_weight)
+            repaired = self.finish(setting, X, y, edits, sample_weight)
             seen = setting.with_cells(repaired.X).table.native if not self.augment else repaired.X
             asked = asked.again(fit(seen, repaired.y, repaired.sample_weight), edits.apply(X), X)
             if asked.mean_risk >= rounds[-1].mean_risk:
@@ -118,9 +118,9 @@ class Recipe:
             rounds.append(Round(len(edits), asked.mean_risk))
             if not len(more):
                 break
-        return self._finish(setting, X, y, edits, sample_weight, tuple(rounds))
+        return self.finish(setting, X, y, edits, sample_weight, tuple(rounds))
 
-    def _finish(
+    def finish(
         self,
         setting: Setting,
         X: Native,
@@ -129,6 +129,7 @@ class Recipe:
         sample_weight: Floats | None,
         rounds: tuple[Round, ...] = (),
     ) -> Repaired:
+        """Return the table with edits that are known, and its twins."""
         X_fair = edits.apply(X)
         if self.augment is None:
             return Repaired(X_fair, copy.copy(y), sample_weight, edits, np.empty(0, np.int64), rounds)

@@ -1,0 +1,90 @@
+"""What a fitted sampler hands to the report."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from fairshap._typing import Native
+from fairshap.evaluation import Trial, folds_of, judge, run_trials
+from fairshap.exceptions import InputError
+from fairshap.groups import Labels
+from fairshap.report import Comparison, Findings
+
+if TYPE_CHECKING:
+    from fairshap.estimators._sampler import FairSHAP
+
+# Folds, and fewer of them from as many rows on.
+_FOLDS, _FEWER, _MANY = 5, 3, 10_000
+
+
+def findings_of(fitted: "FairSHAP") -> Findings:
+    """Return what a fitted sampler found and changed."""
+    asked = fitted._asked
+    augment = None if fitted.augment == "auto" else fitted.augment
+    return Findings(
+        asked=asked,
+        recipe=fitted._recipe(fitted.threshold_, augment),
+        edits=fitted.edits_,
+        certificate=fitted._evidence.certificate,
+        labels=_labels(fitted),
+        call=f"{fitted!r}.fit_resample(X, y)",
+        random_state=fitted.random_state,
+    )
+
+
+def compare(
+    fitted: "FairSHAP", X_test: Native | None, y_test: Any, retrained: Any
+) -> tuple[Comparison | None, str]:
+    """Return the models before and after on held-out rows, or None and why they are not compared."""
+    if (X_test is None) != (y_test is None):
+        raise InputError("X_test and y_test belong together; give both, or neither.")
+    if retrained is not None and X_test is None:
+        raise InputError("retrained is judged on X_test and y_test; give them too.")
+    labels = _labels(fitted)
+    if labels.classes is None or len(labels.classes) != 2:
+        return None, "Accuracy and the gaps between groups are measures of a target of two labels."
+    if fitted._asked.risk.setting.added:
+        return (
+            None,
+            "The sensitive attribute is not a column of the table: the retrained model never sees it.",
+        )
+    seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
+    if X_test is None:
+        return _cross_validate(fitted, labels, seed), ""
+    setting = fitted._setting(X_test)
+    n_rows = setting.table.n_rows
+    test_labels = fitted._labels(y_test, n_rows)
+    after = _retrain(fitted) if retrained is None else retrained
+    before, after = (
+        judge(model, setting, test_labels, labels.positive_value) for model in (fitted.model_, after)
+    )
+    return Comparison([before], [after], f"On {n_rows:,} rows that were not trained on.", seed), ""
+
+
+def _cross_validate(fitted: "FairSHAP", labels: Labels, seed: int) -> Comparison:
+    """Compare on folds of the table: each model is judged on the rows that it was not trained on."""
+    own = fitted._asked.risk.setting.own
+    n_folds = _FOLDS if own.n_rows < _MANY else _FEWER
+    augment = None if fitted.augment == "auto" else fitted.augment
+    recipe = fitted._recipe(fitted.threshold_, augment)
+    trials = [Trial("before"), Trial("after", recipe, "repair")]
+    folds = folds_of(labels, n_folds, 1, seed)
+    # Each fold sets what is known of its target: on a copy.
+    before, after = run_trials(
+        trials, {"repair": clone(fitted)}, own.native, fitted._target, folds, labels.positive_value
+    )
+    how = f"By cross-validation with {n_folds} folds: each model is judged on rows it was not trained on."
+    return Comparison(before.folds, after.folds, how, seed)
+
+
+def _retrain(fitted: "FairSHAP") -> Any:
+    """Return the estimator trained on the repaired table."""
+    findings, setting = findings_of(fitted), fitted._asked.risk.setting
+    repaired = findings.recipe.finish(setting, setting.own.native, fitted._target, fitted.edits_, None)
+    return fitted._refit(repaired.X, repaired.y, fitted.sample_weight_)
+
+
+def _labels(fitted: "FairSHAP") -> Labels:
+    return fitted._labels(fitted._target, fitted._asked.risk.setting.own.n_rows)

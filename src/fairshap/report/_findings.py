@@ -1,0 +1,109 @@
+"""What the report is written from: plain results, whoever they come from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from fairshap._typing import Floats
+from fairshap.edits import Certificate, Edits
+from fairshap.evaluation import MEASURES, Judgement, means_over_folds, resample
+from fairshap.groups import Labels
+from fairshap.repair import Consultation, Recipe
+
+# How often the rows are drawn anew for the intervals, and what these cover.
+_RESAMPLES, _LEVEL = 500, 0.95
+
+
+class Tuned(Protocol):
+    """A search among repairs: what :func:`fairshap.tune` returns."""
+
+    reason: str
+    recommended: str
+
+    def frame(self) -> pd.DataFrame:
+        """Return all candidates."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the trade-off."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """A repair, with all that was found on the way.
+
+    Parameters
+    ----------
+    asked : Consultation
+        The model, the table, its groups, the match plan and the attributions.
+    recipe : Recipe
+        How the cells were chosen.
+    edits : Edits
+        The ledger.
+    certificate : Certificate
+        What the edits did to the risk of each row under the consulted model.
+    labels : Labels
+        The target.
+    call : str
+        The repair as Python would make it again.
+    random_state : object
+        The seed.
+    """
+
+    asked: Consultation
+    recipe: Recipe
+    edits: Edits
+    certificate: Certificate
+    labels: Labels
+    call: str
+    random_state: Any = None
+
+    @property
+    def threshold(self) -> float:
+        """The smallest attribution that led to an edit."""
+        return self.recipe.strategy.threshold
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two models on rows that neither was trained on: before the repair, and after it.
+
+    Parameters
+    ----------
+    before, after : sequence of Judgement
+        One for each fold; the rows of a fold are the same for both.
+    how : str
+        On which rows, in words.
+    seed : int
+        The seed of the resamples that the intervals come from.
+    """
+
+    before: Sequence[Judgement]
+    after: Sequence[Judgement]
+    how: str
+    seed: int = 0
+
+    @cached_property
+    def measures(self) -> Floats:
+        """The measures before and after, shape (2, measures)."""
+        return np.array([means_over_folds(folds) for folds in (self.before, self.after)])
+
+    @cached_property
+    def intervals(self) -> Floats:
+        """The ends of their intervals and of that of the change, shape (2 ends, 3, measures)."""
+        samples = resample([self.before, self.after], _RESAMPLES, self.seed)
+        with_change = np.concatenate([samples, samples[1:] - samples[:1]])
+        ends = (1 - _LEVEL) / 2
+        return np.asarray(np.quantile(with_change, [ends, 1 - ends], axis=1))
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line for each measure: before, after and the change, with their intervals."""
+        low, high = self.intervals
+        values = np.vstack([self.measures, self.measures[1] - self.measures[0]])
+        data: dict[str, Any] = {"measure": list(MEASURES)}
+        for k, name in enumerate(("before", "after", "change")):
+            data |= {name: values[k], f"{name}_low": low[k], f"{name}_high": high[k]}
+        return pd.DataFrame(data)

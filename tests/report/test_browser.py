@@ -1,0 +1,90 @@
+"""The report in a real browser, without a window."""
+
+import shutil
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.report.conftest import HOSTILE
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="needs a browser: apt-get install chromium chromium-driver"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser, report, tmp_path):
+    report.write(tmp_path / "report.html")
+    browser.get((tmp_path / "report.html").as_uri())
+    return browser
+
+
+def column(page, number):
+    rows = "document.querySelectorAll('#ledger-table tbody tr')"
+    return page.execute_script(f"return Array.from({rows}, r => r.cells[{number}].textContent)")
+
+
+def wait(page, condition):
+    WebDriverWait(page, 10).until(lambda _: condition())
+
+
+def test_nothing_complains_nothing_leaves_the_page_and_text_stays_text(page):
+    assert page.get_log("browser") == []
+    assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert page.execute_script("return window.broken") is None
+    assert HOSTILE[0] in page.find_element(By.TAG_NAME, "h1").text
+    assert HOSTILE[0] in column(page, 3) + column(page, 2)
+    # A phone has no sideways scrolling.
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
+    )
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 360
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_slider_answers_to_the_keyboard(page, report):
+    slider, out = (page.find_element(By.ID, name) for name in ("threshold-range", "threshold-out"))
+    assert "(as taken)" in out.text
+    slider.send_keys(Keys.HOME)
+    assert f"{report.sweep.cells[0]:,} cells in {report.sweep.rows[0]:,} rows" in out.text
+    assert f"{report.sweep.risk[0]:.4f}" in out.text
+
+
+def test_the_ledger_is_searched_and_sorted(page, fitted):
+    total = len(fitted.edits_)
+    status = page.find_element(By.ID, "ledger-status")
+    assert status.text.startswith(f"{total:,} of {total:,} edits")
+    phi = [float(text) for text in column(page, 4)]
+    assert phi == sorted(phi, reverse=True)
+    page.find_element(By.CSS_SELECTOR, "th[data-key=row] button").send_keys(Keys.ENTER)
+    rows = [int(text.split()[0]) for text in column(page, 0)]
+    assert rows == sorted(fitted.edits_.row.tolist())[: len(rows)]
+    assert page.find_element(By.CSS_SELECTOR, "th[data-key=row]").get_attribute("aria-sort") == "ascending"
+    search = page.find_element(By.ID, "ledger-search")
+    search.send_keys("wage")
+    of_wage = sum(name == "wage <b>$" for name in fitted.edits_.column)
+    wait(page, lambda: status.text.startswith(f"{of_wage:,} of"))
+    assert set(column(page, 1)) == {"wage <b>$"}
+    search.send_keys(" nobody-has-this")
+    wait(page, lambda: status.text == "No edit matches.")
