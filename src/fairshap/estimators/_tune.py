@@ -176,6 +176,9 @@ def tune(
     check_objective(objective)
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+    for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
+        if number is not None and (not isinstance(number, (int, np.integer)) or number < least):
+            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     template = FairSHAP(
         estimator,
@@ -194,7 +197,8 @@ def tune(
         raise TargetError("tune takes a target of two labels; accuracy, DP and EO are measures of those.")
     trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
     # Values are estimated, and rows screened, for the smallest threshold of all.
-    asking = clone(template).set_params(threshold=min(thresholds, default=None))
+    screen = template.screen and set(strategies) <= {"threshold", "iterative"}
+    asking = clone(template).set_params(threshold=min(thresholds, default=None), screen=screen)
     consultants: dict[Hashable, Consultant] = {_EACH: asking}
     if players is not None:
         consultants[_GIVEN] = clone(asking).set_params(players=players)
