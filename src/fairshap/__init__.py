@@ -7,7 +7,16 @@ the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` ar
 from fairshap import baselines, datasets, exceptions, matching, metrics
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import Edits, select_edits
-from fairshap.estimators import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, Tuning, tune
+from fairshap.estimators import (
+    BudgetCurve,
+    FairSHAP,
+    FairSHAPClassifier,
+    FairSHAPRegressor,
+    Tuning,
+    budget_curve,
+    paper_settings,
+    tune,
+)
 from fairshap.matching import MatchPlan, match
 from fairshap.models import ColumnEncoder
 
@@ -25,6 +34,9 @@ __all__ = [
     "Edits",
     "tune",
     "Tuning",
+    "budget_curve",
+    "BudgetCurve",
+    "paper_settings",
     "ColumnEncoder",
     "datasets",
     "matching",

@@ -21,6 +21,7 @@
     ├── FewReferencesWarning          labels of which the other group has too few rows to choose from
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
+    ├── WorseModelWarning             a repaired model that is worse on rows that were held out
     ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
@@ -48,6 +49,7 @@ __all__ = [
     "TargetError",
     "UnmatchedRowsWarning",
     "UnseenGroupsWarning",
+    "WorseModelWarning",
 ]
 
 
@@ -138,6 +140,10 @@ class OrderWarning(FairshapWarning):
 
 class PooledGroupsWarning(FairshapWarning):
     """Groups of few rows are taken as one."""
+
+
+class WorseModelWarning(FairshapWarning):
+    """On rows that were held out, the repaired model is measurably worse than the one it replaces."""
 
 
 class UnseenGroupsWarning(FairshapWarning):

@@ -1,88 +1,246 @@
-"""Tuning end to end: what is tried, what is recommended, what is refused."""
+"""Tuning, budget curves, the threshold that is found and the hold-out that warns."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import datasets, tune
-from fairshap.exceptions import InputError, TargetError
+from fairshap import ColumnEncoder, FairSHAP, FairSHAPClassifier, budget_curve, datasets, paper_settings, tune
+from fairshap.evaluation import MEASURES, Judgement, Table, Trial
+from fairshap.evaluation._trials import Outcome
+from fairshap.exceptions import (
+    InputError,
+    ModelError,
+    TargetError,
+    UnmatchedRowsWarning,
+    WorseModelWarning,
+)
 from fairshap.matching import Nearest
 from tests.conftest import to_library
 
 DATA = datasets.load("german")
+X, Y = DATA.X, DATA.y
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
-QUICK = {"thresholds": [0.05], "n_folds": 2, "n_repeats": 1, "n_resamples": 50, "random_state": 0}
-MODEL = LogisticRegression(max_iter=2000)
+TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
+QUICK = {"n_folds": 2, "n_repeats": 1, "n_resamples": 50, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
 def tuning():
-    return tune(DATA.X, DATA.y, **WHO, **QUICK, strategies=["threshold", "optimal"])
+    return tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], strategies=["threshold", "optimal"], **QUICK)
 
 
-def test_what_is_tried_stands_in_the_frame_with_its_intervals(tuning):
+def test_everything_that_was_tried_is_told(tuning):
     frame = tuning.frame()
-    assert frame["name"].tolist()[0] == "the model as it is"
-    assert {
-        "the sensitive column dropped",
-        "twins of all rows, no edits",
-        "threshold 0.05",
-        "optimal 0.05, twins of edited rows",
-    } < set(frame["name"])
-    assert len(frame) == 3 + 2 * 3
-    for name in ("accuracy", "dr", "dp", "eo"):
-        assert (frame[f"{name}_low"] <= frame[name]).all()
-        assert (frame[name] <= frame[f"{name}_high"]).all()
-        assert (frame[f"{name}_low"] >= 0).all()
-    dropped = frame.set_index("name").loc["the sensitive column dropped"]
-    assert dropped["dr"] == 0
+    assert frame["name"].is_unique
+    assert frame["name"][0] == "the model as it is"
+    # As it is, without the column, twins alone; two strategies, two thresholds, three kinds of twins.
+    assert len(frame) == 3 + 2 * 2 * 3
+    assert (frame["accuracy_low"] <= frame["accuracy_high"]).all()
+    assert frame.loc[frame["name"] == "the model without the sensitive column", "dr"].item() == 0
+    assert tuning.recommended in tuning.reason
+    assert tuning.recommended in set(frame["name"])
+    best = frame[frame["allowed"]]["objective"][1:]
+    assert best.is_monotonic_increasing
 
 
-def test_the_recommended_one_is_named_drawn_and_ready_to_fit(tuning):
-    assert tuning.recommended in tuning.frame()["name"].tolist()
-    assert tuning.recommended in tuning.reason or tuning.recommended == "the model as it is"
-    ax = Figure().subplots()
-    assert tuning.plot(ax=ax) is ax
-    assert len(ax.collections) + len(ax.lines) > 1
-    X_fair, y = tuning.repair.fit_resample(DATA.X, DATA.y)
-    assert len(X_fair) == len(y) >= len(DATA.X)
+def test_no_candidate_beats_one_on_the_front(tuning):
+    frame = tuning.frame()
+    for _, row in frame.iterrows():
+        beaten = ((frame["accuracy"] >= row["accuracy"]) & (frame["objective"] < row["objective"])).any() or (
+            (frame["accuracy"] > row["accuracy"]) & (frame["objective"] <= row["objective"])
+        ).any()
+        assert row["on_front"] == (not beaten)
+    assert tuning.front()["objective"].is_monotonic_increasing
 
 
-def test_a_seed_gives_the_same_tuning_whatever_the_library():
-    options = {**WHO, **QUICK, "strategies": ["optimal"], "augments": [None], "matching": Nearest(k=2)}
-    frames = [
-        tune(to_library(DATA.X, library), DATA.y, MODEL, **options).frame()["accuracy"].to_numpy()
-        for library in ("pandas", "pyarrow")
-    ]
-    np.testing.assert_array_equal(*frames)
+def test_the_repair_that_is_handed_over_is_ready(tuning):
+    X_fair, y = tuning.repair.fit_resample(X, Y)
+    assert len(X_fair) == len(y)
+    assert isinstance(tuning.repair, FairSHAP)
 
 
-def test_screening_changes_no_candidate():
-    options = {**WHO, **QUICK, "strategies": ["threshold", "optimal"], "augments": [None]}
-    options |= {"column_thresholds": {"age": 0.01}, "frozen": ["job"]}
-    plain, screened = (tune(DATA.X, DATA.y, **options, screen=screen).frame() for screen in (False, True))
-    assert plain.equals(screened)
+def test_the_trade_off_is_drawn(tuning):
+    ax = tuning.plot()
+    assert ax.get_ylabel() == "accuracy"
+    assert len(ax.collections) >= 3
+
+
+def test_the_same_seed_gives_the_same_answer(tuning):
+    again = tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], strategies=["threshold", "optimal"], **QUICK)
+    pd.testing.assert_frame_equal(again.frame(), tuning.frame())
+
+
+def test_limits_on_accuracy_and_edits_hold():
+    tuning = tune(X, Y, TREE, **WHO, thresholds=[0.02], strategies=["threshold"], max_edits=0.001, **QUICK)
+    frame = tuning.frame()
+    assert (frame.loc[frame["allowed"], "share"] <= 0.001).all()
+    assert not frame["allowed"].all()
+    strict = tune(X, Y, TREE, **WHO, thresholds=[0.02], max_accuracy_drop=0.0, **QUICK).frame()
+    assert (strict.loc[strict["allowed"], "accuracy"] >= strict["accuracy"][0]).all()
+
+
+def test_players_that_belong_together_are_tried_both_ways():
+    d = datasets.load("german", encoded=True)
+    tuning = tune(
+        d.X, d.y, TREE, sensitive=d.sensitive, privileged=d.privileged, players=d.players,
+        thresholds=[0.05], strategies=["threshold"], augments=[None], **QUICK,
+    )  # fmt: skip
+    names = set(tuning.frame()["name"])
+    assert {"threshold 0.05, each column", "threshold 0.05, players"} <= names
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_any_frame_can_be_tuned(library):
+    tuning = tune(
+        to_library(X, library), Y.to_numpy(), TREE, **WHO,
+        thresholds=[0.05], strategies=["threshold"], augments=["edited"], **QUICK,
+    )  # fmt: skip
+    assert len(tuning.frame()) == 4
+
+
+def judged(risk, correct):
+    """A fold of 400 rows in which a share is right and every row has the same risk."""
+    true = np.arange(400) % 2 == 0
+    predicted = np.where(np.arange(400) < correct * 400, true, ~true)
+    side = (np.arange(400) // 2 % 2).astype(np.int8)
+    return Outcome([Judgement(true, predicted, side, np.full(400, risk))], [0], [0.0])
+
+
+def test_of_equally_good_ones_the_most_accurate_is_taken_and_noise_is_not_progress():
+    trials = [Trial(name) for name in ("as it is", "best", "near", "far")]
+    outcomes = [judged(0.2, 0.8), judged(0.10, 0.7), judged(0.10, 0.79), judged(0.19, 0.8)]
+    table = Table.of(trials, outcomes, 200, 0)
+    taken, reason = table.recommend("dr", np.ones(4, dtype=bool))
+    assert trials[taken].name == "near"
+    assert "near" in reason
+    same = Table.of(trials[:2], [judged(0.2, 0.8), judged(0.2, 0.8)], 200, 0)
+    taken, reason = same.recommend("dr", np.ones(2, dtype=bool))
+    assert taken == 0
+    assert "kept" in reason
+
+
+def test_the_objective_may_be_a_function_or_one_measure():
+    trials = [Trial(name) for name in ("as it is", "other")]
+    table = Table.of(trials, [judged(0.2, 0.8), judged(0.1, 0.7)], 20, 0)
+    assert_allclose(table.objective("dr")[0], [1.0, 0.5])
+    by_hand = table.objective(lambda own, base: own["dr"] / base["dr"])
+    assert_allclose(by_hand[0], table.objective("dr")[0])
+    assert_allclose(by_hand[1], table.objective("dr")[1])
+    assert by_hand[1].shape == (2, 20)
 
 
 @pytest.mark.parametrize(
-    ("params", "text"),
+    ("params", "error", "text"),
     [
-        ({"objective": "fair"}, "'fairness', 'dr', 'dp', 'eo', 'pqp'.*Did you mean 'fairness'"),
-        ({"strategies": ["optimum"]}, "Did you mean 'optimal'"),
-        ({"augments": ["edit"]}, "Did you mean 'edited'"),
-        ({"max_accuracy_drop": 2}, "max_accuracy_drop=2"),
-        ({"max_edits": -1}, "max_edits=-1"),
-        ({"n_folds": 1}, "n_folds=1 must be a whole number from 2 on"),
-        ({"n_repeats": 0}, "n_repeats=0 must be a whole number from 1 on"),
-        ({"thresholds": [-1]}, "threshold=-1"),
+        ({"objective": "fair"}, InputError, "Did you mean 'fairness'"),
+        ({"max_accuracy_drop": 2}, InputError, "max_accuracy_drop=2"),
+        ({"max_edits": -1}, InputError, "max_edits=-1"),
+        ({"strategies": ["best"]}, InputError, "the strategies are"),
+        ({"augments": ["some"]}, InputError, "augment='some'"),
+        ({"thresholds": [0]}, InputError, "threshold=0"),
+        ({"thresholds": []}, InputError, "thresholds"),
+        ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),
+        ({"n_repeats": 0}, InputError, "n_repeats=0 must be a whole number from 1 on"),
     ],
 )
-def test_what_makes_no_sense_is_refused(params, text):
-    with pytest.raises(InputError, match=text):
-        tune(DATA.X, DATA.y, MODEL, **{**WHO, **QUICK, **params})
+def test_what_makes_no_sense_is_refused(params, error, text):
+    with pytest.raises(error, match=text):
+        tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "strategies": ["threshold"], **QUICK, **params})
 
 
-def test_a_quantity_is_refused():
+def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
+    frame = tuning.frame()
+    for name in MEASURES:
+        assert (frame[f"{name}_low"] <= frame[name]).all()
+        assert (frame[name] <= frame[f"{name}_high"]).all()
+        assert (frame[f"{name}_low"] >= 0).all()
+
+
+def test_screening_changes_no_candidate_and_no_curve():
+    d, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
+    params = {"column_thresholds": {"age": 0.01}, "frozen": ["race"], **who}
+    choices = {"thresholds": [0.1], "strategies": ["threshold", "optimal"], "augments": [None], **QUICK}
+    plain, screened = (tune(d.X, d.y, TREE, **params, **choices, screen=s).frame() for s in (False, True))
+    pd.testing.assert_frame_equal(plain, screened)
+    curves = [
+        budget_curve(d.X, d.y, TREE, **who, budgets=[2000], n_folds=2, random_state=0, screen=s).frame()
+        for s in (False, True)
+    ]
+    pd.testing.assert_frame_equal(*curves)
+
+
+def test_quantities_are_not_tuned():
     with pytest.raises(TargetError, match="two labels"):
-        tune(DATA.X.drop(columns="credit_amount"), DATA.X["credit_amount"] * 1.5, **WHO, **QUICK)
+        tune(X, X["credit_amount"].astype(float) + 0.5, **WHO)
+
+
+def test_the_curve_starts_at_the_baseline_and_edits_more_and_more():
+    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
+    curve = budget_curve(X, Y, model, **WHO, budgets=[0, 20, 60], n_folds=2, random_state=0)
+    frame = curve.frame()
+    assert frame["edits"].tolist() == [0, 20, 60]
+    assert set(MEASURES) < set(frame.columns)
+    axes = curve.plot()
+    assert len(axes) == len(MEASURES)
+    assert len(budget_curve(X, Y, model, **WHO, n_folds=2, random_state=0).frame()) == 25
+    with pytest.raises(InputError, match="budgets"):
+        budget_curve(X, Y, TREE, **WHO, budgets=[-1])
+
+
+def test_a_threshold_can_be_found():
+    fs = FairSHAP(TREE, **WHO, threshold="auto", random_state=0)
+    fs.fit_resample(X, Y)
+    assert fs.threshold_ in (0.1, 0.05, 0.03, 0.02, 0.01)
+    assert fs.threshold == "auto"
+    assert (fs.edits_.phi >= fs.threshold_).all()
+    with pytest.raises(InputError, match="threshold='automatic'"):
+        FairSHAP(TREE, **WHO, threshold="automatic").fit_resample(X, Y)
+
+
+def test_a_repaired_model_that_is_worse_is_told_of():
+    # Labels that follow a column which tells the group: to edit it is to lose them.
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 4000)
+    hint = np.where(rng.random(4000) < 0.9, group, 1 - group)
+    table = pd.DataFrame({"group": group, "hint": hint, "noise": rng.normal(size=4000)})
+    y = (rng.random(4000) < 0.1 + 0.4 * group * hint + 0.4 * hint).astype(int)
+    params = {"sensitive": "group", "privileged": 1, "random_state": 0, "threshold": 0.001}
+    params["matching"] = Nearest(column_weights={"hint": 0})
+    with pytest.warns(WorseModelWarning, match="held out .* worse .* accuracy"):
+        FairSHAPClassifier(TREE, **params).fit(table, y)
+    FairSHAPClassifier(TREE, **params, holdout=None).fit(table, y)
+
+
+def test_few_rows_say_nothing():
+    FairSHAPClassifier(TREE, **WHO, random_state=0).fit(X[:200], Y[:200])
+
+
+def test_the_papers_settings_are_those_of_the_paper():
+    params = paper_settings()
+    clf = FairSHAPClassifier(LogisticRegression(), **WHO, **params)
+    assert clf.get_params()["threshold"] == 0.05
+    assert clf.augment is None
+
+
+def test_what_is_said_of_the_table_is_not_said_again_of_the_rows_that_are_held_out():
+    table = X.assign(sex=X["sex"].where(np.arange(len(X)) % 7 > 0))
+    with pytest.warns(UnmatchedRowsWarning) as caught:
+        FairSHAPClassifier(TREE, **WHO, random_state=0).fit(table, Y)
+    assert len(caught) == 1
+
+
+def test_a_fitted_model_is_not_measured_on_rows_that_it_may_have_seen():
+    # It knows every row by heart: held against it, any other model would lose.
+    fitted = make_pipeline(ColumnEncoder(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
+    for call in (tune, budget_curve):
+        with pytest.raises(ModelError, match=f"{call.__name__} trains models .* Give it unfitted"):
+            call(X, Y, FrozenEstimator(fitted), **WHO)
+    with pytest.raises(ModelError, match="threshold='auto' trains"):
+        FairSHAP(FrozenEstimator(fitted), **WHO, threshold="auto").fit(X, Y)
+    FairSHAPClassifier(FrozenEstimator(fitted), **WHO, random_state=0).fit(X, Y)

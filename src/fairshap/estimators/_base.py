@@ -37,7 +37,7 @@ class Repairer(BaseEstimator):
         *,
         sensitive: Any = None,
         privileged: Privileged = None,
-        threshold: float | None = None,
+        threshold: float | Literal["auto"] | None = None,
         strategy: RepairStrategy = "threshold",
         budget: int | float | None = None,
         max_rounds: int = 5,
@@ -49,6 +49,7 @@ class Repairer(BaseEstimator):
         max_row_edits: int | None = None,
         direction: Direction = "both",
         plausible: bool = False,
+        holdout: float | Literal["auto"] | None = "auto",
         positive: Any = None,
         bins: int | None = None,
         comparison: Comparison = "max",
@@ -79,6 +80,7 @@ class Repairer(BaseEstimator):
         self.max_row_edits = max_row_edits
         self.direction = direction
         self.plausible = plausible
+        self.holdout = holdout
         self.positive = positive
         self.bins = bins
         self.comparison = comparison
@@ -111,7 +113,7 @@ class Repairer(BaseEstimator):
 
     def _threshold(self, labels: Labels) -> float:
         """Return the threshold in units of the model's output."""
-        if self.threshold is not None:
+        if self.threshold is not None and not isinstance(self.threshold, str):
             return self.threshold
         return _THRESHOLD if labels.classes is not None else _THRESHOLD * float(np.std(labels.values))
 

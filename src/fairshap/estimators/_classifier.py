@@ -40,7 +40,8 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
     privileged : value, list of values, pandas.Interval or function
         Which values are privileged.
     threshold : float, default=None
-        The smallest attribution that leads to an edit, a change of probability; None is 0.05.
+        The smallest attribution that leads to an edit, a change of probability; None is 0.05. "auto" finds
+        one on folds of the table.
     strategy, budget, max_rounds, guard, column_thresholds
         Which cells are replaced; see :class:`FairSHAP`.
     frozen, editable, max_row_edits, direction, plausible
@@ -50,6 +51,10 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
         the attribute is a column of the table and the estimator takes weights, otherwise None: once edits
         have taken away what stood for the attribute, a model turns to the attribute itself, and twins
         leave it no use for it.
+    holdout : float or None, default="auto"
+        The share of the rows on which the repaired model is held against the model as it is, both trained on
+        the rest: a warning says if it is measurably worse. That takes one more repair; None leaves it out.
+        "auto" is 0.2, of 500 rows at least, for an estimator that is not frozen.
     positive : label, default=None
         Which of the labels is the positive one; by default the larger of two. Risk, and so every
         edit, is the same for any; it is kept for what is measured and reported afterwards.

@@ -28,6 +28,8 @@ class FairSHAPRegressor(RegressorMixin, Retrainer):
         What may be edited; see :class:`FairSHAP`.
     augment : {"auto", None, "edited", "all"}, default="auto"
         Which rows get counterfactual twins; see :class:`FairSHAPClassifier`.
+    holdout : float or None, default="auto"
+        It has no effect: there is no accuracy to lose.
     positive : None
         A quantity has no positive label; anything but None is an error.
     bins : int, default=None

@@ -16,6 +16,9 @@ from fairshap.exceptions import ModelError
 from fairshap.models import fit_model, is_frozen, takes_quantities, takes_weights
 from fairshap.table import open_store
 
+# The share of the rows that tells whether a repair is any good.
+_HOLDOUT = 0.2
+
 
 class Retrainer(MetaEstimatorMixin, Repairer):
     """A predictor that is trained on the table that :class:`FairSHAP` repaired."""
@@ -41,6 +44,8 @@ class Retrainer(MetaEstimatorMixin, Repairer):
         # The estimator says whether y is labels or a quantity; the default is no exception here.
         params = {name: getattr(self, name) for name in FairSHAP().get_params(deep=False)}
         params |= {"estimator": estimator, "augment": self._augment(estimator, sensitive_features)}
+        if self.holdout == "auto":
+            params["holdout"] = None if is_frozen(estimator) else _HOLDOUT
         repair = FairSHAP(**params)
         X_fair, y = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight

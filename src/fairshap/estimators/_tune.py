@@ -13,6 +13,7 @@ from fairshap._figures.tuning import draw_trade_off
 from fairshap._progress import Progress
 from fairshap._typing import Bools, Native
 from fairshap.estimators._sampler import FairSHAP
+from fairshap.estimators._trying import THRESHOLDS, check_two_labels, check_unfitted, folds_for
 from fairshap.evaluation import (
     MEASURES,
     Consultant,
@@ -20,23 +21,18 @@ from fairshap.evaluation import (
     Table,
     Trial,
     check_objective,
-    folds_of,
     run_trials,
 )
-from fairshap.exceptions import InputError, TargetError
+from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
 from fairshap.repair import Augment, Recipe
 from fairshap.table import PlayersLike, open_store
 
-_THRESHOLDS = (0.1, 0.05, 0.03, 0.02, 0.01)
 _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
 _EACH, _GIVEN = "each column", "players"
-
-# Rows from which on a fold has enough of them, so that there are fewer folds, and no repeats.
-_MANY, _ENOUGH = 10_000, 8_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,7 +101,7 @@ def tune(
     objective: Objective = "fairness",
     max_accuracy_drop: float = 0.01,
     max_edits: int | float | None = None,
-    thresholds: Sequence[float] = _THRESHOLDS,
+    thresholds: Sequence[float] = THRESHOLDS,
     strategies: Sequence[str] = _STRATEGIES,
     augments: Sequence[Augment] = (None, "edited", "all"),
     players: PlayersLike = None,
@@ -176,6 +172,8 @@ def tune(
     check_objective(objective)
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+    if not len(thresholds):
+        raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         if number is not None and (not isinstance(number, (int, np.integer)) or number < least):
             raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
@@ -193,18 +191,16 @@ def tune(
     setting = template._setting(X)
     n_rows = setting.table.n_rows
     labels = template._labels(y, n_rows)
-    if labels.classes is None or len(labels.classes) != 2:
-        raise TargetError("tune takes a target of two labels; accuracy, DP and EO are measures of those.")
+    check_two_labels(setting, labels, "tune")
+    check_unfitted(template, "tune")
     trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
     # Values are estimated, and rows screened, for the smallest threshold of all.
     screen = template.screen and set(strategies) <= {"threshold", "iterative"}
-    asking = clone(template).set_params(threshold=min(thresholds, default=None), screen=screen)
+    asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
     consultants: dict[Hashable, Consultant] = {_EACH: asking}
     if players is not None:
         consultants[_GIVEN] = clone(asking).set_params(players=players)
-    n_folds = n_folds or (5 if n_rows < _MANY else 3)
-    n_repeats = n_repeats or int(np.clip(_ENOUGH // n_rows, 1, 4))
-    folds = folds_of(labels, n_folds, n_repeats, seed)
+    folds = folds_for(labels, n_folds, n_repeats, seed)
     with Progress("Tuning", len(folds) * len(trials), verbose) as progress:
         outcomes = run_trials(
             trials, consultants, X, y, folds, labels.positive_value, lambda: progress.advance(1, 1)
@@ -229,7 +225,7 @@ def _candidates(
     has_players: bool,
 ) -> tuple[list[Trial], list[dict[str, Any] | None]]:
     """Return what is tried, and the parameters that make each repair."""
-    trials = [Trial("the model as it is"), Trial("the sensitive column dropped", drops=True)]
+    trials = [Trial("the model as it is"), Trial("the model without the sensitive column", drops=True)]
     makers: list[dict[str, Any] | None] = [None, None]
 
     def add(name: str, consultant: str, changes: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Evaluation: what a repair does to a model, on rows that it was not trained on."""
 
-from fairshap.evaluation._judging import MEASURES, Judgement, judge, means_over_folds, resample
-from fairshap.evaluation._trials import Consultant, Trial, folds_of, run_trials
+from fairshap.evaluation._judging import MEASURES, Judgement, judge, means_over_folds, measures_of, resample
+from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials
 from fairshap.evaluation._tuning import Objective, Table, check_objective
 
 __all__ = [
@@ -9,12 +9,14 @@ __all__ = [
     "Consultant",
     "Judgement",
     "Objective",
+    "Outcome",
     "Table",
     "Trial",
     "check_objective",
     "folds_of",
     "judge",
     "means_over_folds",
+    "measures_of",
     "resample",
     "run_trials",
 ]

@@ -131,7 +131,7 @@ class Table:
             else f"it loses the least accuracy of {n_near} that are as good within one standard error"
         )
         return (
-            f"Take {name}: {parts} at an accuracy of {mine[_ACCURACY]:.3f} instead of "
+            f"Recommended: {name}. {parts} at an accuracy of {mine[_ACCURACY]:.3f} instead of "
             f"{base[_ACCURACY]:.3f}; {why}."
         )
 
