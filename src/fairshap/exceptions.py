@@ -18,6 +18,7 @@
     FairshapWarning (UserWarning)
     ├── NothingToRepairWarning        no edit was made, with the reason
     ├── UnmatchedRowsWarning          rows without a reference, left as they are
+    ├── FewReferencesWarning          labels of which the other group has too few rows to choose from
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
     ├── WorseModelWarning             a repaired model that is worse on rows that were held out
@@ -31,6 +32,7 @@ __all__ = [
     "ColumnError",
     "FairshapError",
     "FairshapWarning",
+    "FewReferencesWarning",
     "FileError",
     "FileFormatError",
     "GroupError",
@@ -126,6 +128,10 @@ class NothingToRepairWarning(FairshapWarning):
 
 class UnmatchedRowsWarning(FairshapWarning):
     """Some rows have no reference and stay as they are."""
+
+
+class FewReferencesWarning(FairshapWarning):
+    """The other group has too few rows of some label: fewer than k, or one for many rows."""
 
 
 class OrderWarning(FairshapWarning):

@@ -5,13 +5,21 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, datasets, paper_settings, tune
+from fairshap import ColumnEncoder, FairSHAP, FairSHAPClassifier, budget_curve, datasets, paper_settings, tune
 from fairshap.evaluation import MEASURES, Judgement, Table, Trial
 from fairshap.evaluation._trials import Outcome
-from fairshap.exceptions import InputError, TargetError, WorseModelWarning
+from fairshap.exceptions import (
+    InputError,
+    ModelError,
+    TargetError,
+    UnmatchedRowsWarning,
+    WorseModelWarning,
+)
 from fairshap.matching import Nearest
 from tests.conftest import to_library
 
@@ -137,11 +145,34 @@ def test_the_objective_may_be_a_function_or_one_measure():
         ({"augments": ["some"]}, InputError, "augment='some'"),
         ({"thresholds": [0]}, InputError, "threshold=0"),
         ({"thresholds": []}, InputError, "thresholds"),
+        ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),
+        ({"n_repeats": 0}, InputError, "n_repeats=0 must be a whole number from 1 on"),
     ],
 )
 def test_what_makes_no_sense_is_refused(params, error, text):
     with pytest.raises(error, match=text):
-        tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "strategies": ["threshold"]} | params, **QUICK)
+        tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "strategies": ["threshold"], **QUICK, **params})
+
+
+def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
+    frame = tuning.frame()
+    for name in MEASURES:
+        assert (frame[f"{name}_low"] <= frame[name]).all()
+        assert (frame[name] <= frame[f"{name}_high"]).all()
+        assert (frame[f"{name}_low"] >= 0).all()
+
+
+def test_screening_changes_no_candidate_and_no_curve():
+    d, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
+    params = {"column_thresholds": {"age": 0.01}, "frozen": ["race"], **who}
+    choices = {"thresholds": [0.1], "strategies": ["threshold", "optimal"], "augments": [None], **QUICK}
+    plain, screened = (tune(d.X, d.y, TREE, **params, **choices, screen=s).frame() for s in (False, True))
+    pd.testing.assert_frame_equal(plain, screened)
+    curves = [
+        budget_curve(d.X, d.y, TREE, **who, budgets=[2000], n_folds=2, random_state=0, screen=s).frame()
+        for s in (False, True)
+    ]
+    pd.testing.assert_frame_equal(*curves)
 
 
 def test_quantities_are_not_tuned():
@@ -195,3 +226,21 @@ def test_the_papers_settings_are_those_of_the_paper():
     clf = FairSHAPClassifier(LogisticRegression(), **WHO, **params)
     assert clf.get_params()["threshold"] == 0.05
     assert clf.augment is None
+
+
+def test_what_is_said_of_the_table_is_not_said_again_of_the_rows_that_are_held_out():
+    table = X.assign(sex=X["sex"].where(np.arange(len(X)) % 7 > 0))
+    with pytest.warns(UnmatchedRowsWarning) as caught:
+        FairSHAPClassifier(TREE, **WHO, random_state=0).fit(table, Y)
+    assert len(caught) == 1
+
+
+def test_a_fitted_model_is_not_measured_on_rows_that_it_may_have_seen():
+    # It knows every row by heart: held against it, any other model would lose.
+    fitted = make_pipeline(ColumnEncoder(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
+    for call in (tune, budget_curve):
+        with pytest.raises(ModelError, match=f"{call.__name__} trains models .* Give it unfitted"):
+            call(X, Y, FrozenEstimator(fitted), **WHO)
+    with pytest.raises(ModelError, match="threshold='auto' trains"):
+        FairSHAP(FrozenEstimator(fitted), **WHO, threshold="auto").fit(X, Y)
+    FairSHAPClassifier(FrozenEstimator(fitted), **WHO, random_state=0).fit(X, Y)

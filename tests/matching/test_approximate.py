@@ -130,6 +130,7 @@ def test_small_strata_are_searched_exactly():
     assert plan.basis.notes["recall"] == 1
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @pytest.mark.usefixtures("graphs")
 def test_a_single_row_and_more_references_than_there_are_do():
     X, y = people(60)

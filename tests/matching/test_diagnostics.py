@@ -49,6 +49,7 @@ def test_several_references_count_by_their_weights():
     assert_array_equal(found.random, nearest.random)
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_random_rows_are_drawn_from_all_that_could_have_been_references():
     data = datasets.load("compas", sensitive="race")
     X, y = data.X.head(900), data.y.head(900).to_numpy()

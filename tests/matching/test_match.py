@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, _progress, datasets, match
-from fairshap.exceptions import InputError, UnmatchedRowsWarning
+from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching import Nearest
 from tests.conftest import to_library, to_pandas
 
@@ -114,6 +114,7 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
         assert plan.distance.tobytes() == plans[0].distance.tobytes()
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @settings(max_examples=25, deadline=None)
 @given(tables(), st.integers(1, 30))
 def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
@@ -248,3 +249,15 @@ def test_a_plan_is_sorted_and_takes_lists():
 def test_impossible_plans_are_refused(reference, weight, message):
     with pytest.raises(InputError, match=message):
         MatchPlan(2, np.array([0]), np.array(reference), np.array(weight), np.array([0.0]))
+
+
+@pytest.mark.parametrize("matching", ["nearest", "emd", "sinkhorn", "sliced"])
+@pytest.mark.parametrize("lone", ["m", "f"])
+def test_a_single_row_that_is_the_reference_of_many_is_pointed_at(matching, lone):
+    other = {"m": "f", "f": "m"}[lone]
+    X = pd.DataFrame({"sex": [lone] + [other] * 12 + ["m", "f"] * 3, "x": np.arange(19.0)})
+    word = {"m": "privileged", "f": "unprivileged"}[lone]
+    with pytest.warns(FewReferencesWarning, match=f"1 {word} for 12 rows with the label 0") as caught:
+        plan = match(X, [0] * 13 + [1] * 6, **SETTING, matching=matching)
+    assert len(caught) == 1
+    assert plan.best[1:13].tolist() == [0] * 12

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
-from fairshap.exceptions import ColumnError, InputError, UnmatchedRowsWarning
+from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.groups import Setting
 from fairshap.matching import Nearest
 from tests.conftest import to_library
@@ -85,6 +85,7 @@ def plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch):
     return plan
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
 @settings(max_examples=60, deadline=None)
 @given(
@@ -167,6 +168,7 @@ def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, 
             assert getattr(plan, name).tobytes() == getattr(plans[0], name).tobytes()
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_an_exact_match_takes_all_the_weight_and_tiny_distances_stay_finite():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "f", "m"], "x": [0.0, 0.0, 0.0, 1.0, 5.0, 5.0]})
     plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3, weights="distance"))
@@ -177,6 +179,7 @@ def test_an_exact_match_takes_all_the_weight_and_tiny_distances_stay_finite():
     assert_allclose(plan.weight[plan.row == 0], [0.75, 0.25])
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_a_function_of_the_distances_weighs():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
     y, seen = [0, 0, 0, 1, 1], []
@@ -194,6 +197,7 @@ def test_a_function_of_the_distances_weighs():
     assert [array.shape for array in seen] == [(2, 1), (1, 2), (1, 1), (1, 1)]
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_the_heaviest_is_the_best_though_it_is_not_the_nearest():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
     plan = match(X, [0, 0, 0, 1, 1], **SETTING, matching=Nearest(2, weights=lambda d: d + 1e-9))
@@ -216,6 +220,7 @@ def test_functions_that_return_no_weights_are_refused(function, text):
         match(X, [0, 0, 0, 0, 1, 1, 1, 1], **SETTING, matching=Nearest(2, weights=function))
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_rows_beyond_the_caliper_stay_unmatched_and_are_counted():
     X = pd.DataFrame({"sex": ["m", "f", "m", "f", "m", "f"], "x": [0.0, 0.1, 5.0, 9.0, 20.0, 20.1]})
     y = [0, 0, 0, 0, 1, 1]
@@ -258,7 +263,8 @@ def test_of_several_groups_those_within_the_caliper_share_the_weight():
 
 def test_fewer_references_than_k_are_all_taken_and_counted():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m", "f"], "x": [0.0, 1.0, 2.0, 3.0, 9.0, 9.0]})
-    plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3))
+    with pytest.warns(FewReferencesWarning, match="fewer than k=3.*1 privileged for 3 rows with the label 0"):
+        plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3))
     assert np.bincount(plan.row).tolist() == [3, 1, 1, 1, 1, 1]
     assert plan.basis.notes == {"rows_with_fewer_than_k": 5}
     assert match(X, [0, 0, 0, 0, 1, 1], **SETTING).basis.notes == {}
@@ -357,6 +363,7 @@ def test_one_column_of_an_array_named_twice_is_refused():
         match(table, [0, 0, 1, 1], sensitive=0, privileged=1, matching=Nearest(column_weights={2: 1, -1: 1}))
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_every_library_gives_the_same_plan(people, library):
     y = [0, 0, 1, 1, 0, 0]
     matcher = Nearest(

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
-from fairshap.exceptions import InputError, ModelError
+from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning
 from fairshap.models import fit_model
 from tests.conftest import to_library, to_pandas
 
@@ -157,11 +157,66 @@ def test_a_regressor_can_have_all_of_it():
         ({"strategy": "iterative", "max_rounds": 0}, "max_rounds=0"),
         ({"strategy": "budget"}, "needs a budget"),
         ({"frozen": ["agee"]}, "Did you mean 'age'"),
+        ({"column_thresholds": {"agee": 0.1}}, "column_thresholds names 'agee'.*Did you mean 'age'"),
+        ({"min_group_size": "ten"}, "min_group_size='ten'"),
+        ({"min_group_size": 0}, "min_group_size=0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(params, text):
+def test_what_makes_no_sense_is_refused_before_anything_is_fitted(params, text, monkeypatch):
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", None)
     with pytest.raises(InputError, match=text):
         repair(**params)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"threshold": 0.2, "column_thresholds": {"age": 0.01}},
+        {"threshold": 0.2, "strategy": "budget", "budget": 1000},
+        {"threshold": 0.1, "strategy": "optimal", "budget": 300},
+        {"threshold": 0.1, "strategy": "optimal", "max_row_edits": 1},
+        {"threshold": 0.1},
+    ],
+)
+def test_screening_changes_no_edit_whatever_the_strategy(params):
+    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
+    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+    plain, screened = (
+        FairSHAP(model, **who, screen=screen, **params).fit(table.X, table.y) for screen in (False, True)
+    )
+    assert screened.attributions_.route == "trees"
+    pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
+
+
+def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there():
+    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
+    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+    for strategy in ("threshold", "optimal"):
+        fs = FairSHAP(model, **who, screen=True, strategy=strategy).fit(table.X, table.y)
+        assert ("skipped" in fs.attributions_.status) == (strategy == "threshold")
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"frozen": list(X.columns)}, r"the largest attribution is 0\.4\d+, but none is left within frozen="),
+        ({"editable": ["sex"]}, r"within editable=\['sex'\], and the mean risk"),
+        ({"strategy": "budget", "budget": 1e-6}, "within budget=1e-06"),
+        ({"strategy": "optimal", "threshold": 0.9}, "lower its risk by threshold=0.9 for each cell"),
+        ({"threshold": 3, "frozen": ["age"]}, r"no attribution reaches threshold=3; the largest is 0\.4"),
+        ({"strategy": "iterative", "threshold": 3}, "no attribution reaches threshold=3"),
+    ],
+)
+def test_why_there_are_no_edits_is_said(params, text):
+    with pytest.warns(NothingToRepairWarning, match=text):
+        repair(**params)
+
+
+def test_that_all_rows_were_screened_out_is_no_trouble():
+    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
+    with pytest.warns(NothingToRepairWarning, match="no attribution reaches threshold=5, and the mean risk"):
+        fs = FairSHAP(**who, threshold=5, screen=True, random_state=0).fit(table.X, table.y)
+    assert set(fs.attributions_.status) == {"skipped"}
 
 
 @pytest.mark.parametrize("params", [{"strategy": "iterative"}, {"strategy": "optimal"}, {"augment": "all"}])

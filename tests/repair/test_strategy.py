@@ -176,6 +176,9 @@ def test_asked_again_the_references_are_as_they_were(asked):
         (lambda: Strategy(budget=0), InputError, "budget=0"),
         (lambda: Strategy(budget=1.5), InputError, "budget=1.5"),
         (lambda: Strategy(budget=True), InputError, "budget=True"),
+        (lambda: Strategy(budget=np.inf), InputError, "budget=inf"),
+        (lambda: Strategy(thresholds={"age": -0.1}), InputError, "threshold=-0.1"),
+        (lambda: Strategy(thresholds=0.1), InputError, "column_thresholds=0.1 must say which column"),
         (lambda: Strategy(threshold=0), InputError, "threshold=0"),
         (lambda: Limits(frozen=["age"], editable=["job"]), InputError, "one of the two"),
         (lambda: Limits(direction="men"), InputError, "'both', 'unprivileged', 'privileged'"),
@@ -195,7 +198,6 @@ def test_what_makes_no_sense_is_refused(make, error, text):
         (Strategy(limits=Limits(editable="age")), InputError, r"such as \['age'\]"),
         (Strategy(limits=Limits(editable=[])), InputError, "nothing could be edited"),
         (Strategy(thresholds={"agee": 0.1}), InputError, "Did you mean 'age'"),
-        (Strategy(thresholds={"age": -0.1}), InputError, "threshold=-0.1"),
     ],
 )
 def test_columns_that_are_not_there_are_refused(asked, strategy, error, text):

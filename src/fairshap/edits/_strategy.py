@@ -22,6 +22,7 @@ from fairshap.edits._plausible import keep_plausible
 from fairshap.edits._select import edits_of_cells
 from fairshap.exceptions import InputError
 from fairshap.risk import Risk
+from fairshap.table import Players, Table
 
 #: How the cells to replace are chosen.
 StrategyName: TypeAlias = Literal["threshold", "budget", "optimal"]
@@ -68,6 +69,13 @@ class Strategy:
                 f"{did_you_mean(self.name, STRATEGIES)}"
             )
         check_threshold(self.threshold)
+        if not isinstance(self.thresholds, (Mapping, type(None))):
+            raise InputError(
+                f"column_thresholds={self.thresholds!r} must say which column each threshold is for, such as "
+                "{'age': 0.1}; threshold is the one of all columns."
+            )
+        for threshold in (self.thresholds or {}).values():
+            check_threshold(threshold)
         budget = self.budget
         if budget is None:
             if self.name == "budget":
@@ -75,10 +83,20 @@ class Strategy:
                     "strategy='budget' needs a budget: a number of cells, such as budget=500, or a share of "
                     "all cells, such as budget=0.005."
                 )
-        elif not _is_number(budget) or not (0 < budget < 1 or (budget >= 1 and budget == int(budget))):
+        elif not _is_number(budget) or not (0 < budget < 1 or (budget >= 1 and float(budget).is_integer())):
             raise InputError(
                 f"budget={budget!r} must be a number of cells, or a share of all cells between 0 and 1."
             )
+
+    @property
+    def reach(self) -> float | None:
+        """The smallest attribution that can lead to an edit; None where that is no matter of a threshold."""
+        return min([self.threshold, *(self.thresholds or {}).values()]) if self.name == "threshold" else None
+
+    def check(self, table: Table, players: Players) -> None:
+        """Raise an error if limits or thresholds name columns that a table does not have."""
+        self.limits.players(table, players)
+        self._least(players)
 
     def select(self, attributions: Attributions, risk: Risk, best: Ints, options: Options) -> Edits:
         """Return the edits of the user's table.
@@ -156,9 +174,10 @@ class Strategy:
     def _worth(self, attributions: Attributions, may: Bools) -> Bools:
         """Say which rows can have an edit at all."""
         with np.errstate(invalid="ignore"):
+            own = self._least(attributions.switched)
             if self.name == "optimal":
-                return np.asarray(attributions.risk > self._least(attributions)[may].min(initial=np.inf))
-            least = self._least(attributions) if self.name == "threshold" else np.nextafter(0, 1)
+                return np.asarray(attributions.risk > own[may].min(initial=np.inf))
+            least = own if self.name == "threshold" else np.nextafter(0, 1)
             return np.asarray(at_least(attributions.values, least, may).any(axis=1))
 
     def _first_choice(
@@ -172,7 +191,7 @@ class Strategy:
     ) -> Bools:
         phi = attributions.values[rows]
         if self.name == "threshold":
-            return at_least(phi, self._least(attributions), np.ones(phi.shape[1], dtype=np.bool_))
+            return at_least(phi, self._least(attributions.switched), np.ones(phi.shape[1], dtype=np.bool_))
         if self.name == "budget":
             return np.asarray(phi > 0)
         most = self.limits.max_row_edits or int(cells.sum(axis=1).max(initial=0))
@@ -183,24 +202,22 @@ class Strategy:
             references,
             np.nan_to_num(phi),
             cells,
-            self._least(attributions),
+            self._least(attributions.switched),
             most,
             options,
         )
 
-    def _least(self, attributions: Attributions) -> Floats:
+    def _least(self, players: Players) -> Floats:
         """Return the threshold of each player."""
-        players = attributions.switched
         least = np.full(len(players.names), float(self.threshold))
         for name, threshold in (self.thresholds or {}).items():
-            check_threshold(threshold)
             if name in players.names:
                 least[players.names.index(name)] = threshold
             elif name in players.columns:
                 least[players.of_column[players.columns.index(name)]] = threshold
             else:
                 raise InputError(
-                    f"thresholds names {name!r}, which is not a column of X, which has "
+                    f"column_thresholds names {name!r}, which is not a column of X, which has "
                     f"{listing(players.columns)}.{did_you_mean(name, players.columns)}"
                 )
         return least

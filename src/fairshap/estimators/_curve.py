@@ -13,7 +13,7 @@ from fairshap._figures.curve import draw_curves
 from fairshap._progress import Progress
 from fairshap._typing import Floats, Native
 from fairshap.estimators._sampler import FairSHAP
-from fairshap.estimators._trying import check_two_labels, folds_for
+from fairshap.estimators._trying import check_two_labels, check_unfitted, folds_for
 from fairshap.evaluation import MEASURES, Outcome, Trial, measures_of, run_trials
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
@@ -133,6 +133,9 @@ def budget_curve(
     setting = sampler._setting(X)
     labels = sampler._labels(y, setting.table.n_rows)
     check_two_labels(setting, labels, "budget_curve")
+    check_unfitted(sampler, "budget_curve")
+    # A budget may take attributions of any size, so that no row can be left out.
+    sampler.set_params(screen=False)
     points = _default_budgets(sampler, setting, y) if budgets is None else _checked(budgets)
     trials = [Trial("0") if not n and not augment else _trial(sampler, n, augment) for n in points.tolist()]
     folds = folds_for(labels, n_folds, n_repeats, seed)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from imblearn.base import SamplerMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -12,13 +11,14 @@ from fairshap._typing import Native
 from fairshap.attribution import Options, check_threshold
 from fairshap.edits import Evidence
 from fairshap.estimators._base import Repairer
+from fairshap.estimators._reasons import why_nothing
 from fairshap.estimators._reporting import compare, findings_of
 from fairshap.estimators._trying import best_threshold, warn_if_worse
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import fit_model, is_frozen
-from fairshap.repair import Consultation
+from fairshap.repair import Augment, Consultation
 from fairshap.report import Report, Tuned, make_report
 from fairshap.table import Players, open_store
 
@@ -123,7 +123,7 @@ class FairSHAP(SamplerMixin, Repairer):
     screen : bool, default=False
         Leave out the rows none of whose values can reach the threshold, which changes no edit of a row
         that is solved exactly; their values are NaN. Every row is looked at first, so that it saves
-        time only where many can be left out.
+        time only where many can be left out. With "budget" and "optimal" no row is left out.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
     n_jobs : int, default=None
@@ -212,7 +212,7 @@ class FairSHAP(SamplerMixin, Repairer):
         validate_data(self, X, skip_check_array=True)
         setting = self._setting(X, sensitive_features)
         check_order(X, y, "y")
-        augment = None if self.augment == "auto" else self.augment
+        augment = self._twins()
         is_auto = isinstance(self.threshold, str) and self.threshold == "auto"
         threshold = best_threshold(self, X, y, setting, augment) if is_auto else None
         asked = self._ask(setting, y, sample_weight, threshold=threshold)
@@ -225,10 +225,15 @@ class FairSHAP(SamplerMixin, Repairer):
         self._asked, self._target = asked, y
         self._evidence = Evidence(asked.risk, asked.matches, asked.attributions, self.edits_, self.n_jobs)
         if not len(self.edits_) and self.augment != "all":
-            self._say_why_nothing(setting)
+            reason = why_nothing(self, setting.groups.name)
+            warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         if self.holdout is not None and self.holdout != "auto":
             warn_if_worse(self, X, y, setting, augment, self.holdout)
         return repaired.X, repaired.y
+
+    def _twins(self) -> Augment:
+        """Return which rows get twins: by default none, so that the table keeps its rows."""
+        return None if self.augment == "auto" else self.augment
 
     def _setting(self, X: Native, sensitive_features: Any = None) -> Setting:
         """Return the groups of a table's rows."""
@@ -261,19 +266,21 @@ class FairSHAP(SamplerMixin, Repairer):
         labels = self._labels(y, setting.table.n_rows)
         self.threshold_ = self._threshold(labels) if threshold is None else threshold
         self.positive_ = labels.positive_value
+        # What makes no sense is refused before anything is fitted.
+        strategy = self._recipe(self.threshold_, self._twins()).strategy
+        players = Players.read(setting.own, self.players)
+        strategy.check(setting.own, players)
         options = Options(
             self.method,
             self.max_exact,
             self.n_permutations,
-            self.threshold_,
-            self.screen,
+            strategy.reach,
+            # Where edits do not go by a threshold, a row that cannot reach it can have edits all the same.
+            self.screen and strategy.reach is not None,
             self.random_state,
             self.n_jobs,
             self.verbose,
         )
-        # What makes no sense is refused before anything is fitted.
-        self._recipe(self.threshold_, None)
-        players = Players.read(setting.own, self.players)
         if known is not None:
             return Consultation.hold(known.model, setting, known.matches, players, options)
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
@@ -423,25 +430,3 @@ class FairSHAP(SamplerMixin, Repairer):
         if is_frozen(estimator):
             estimator = estimator.estimator
         return fit_model(estimator, X, labels.values, self._fit_params("fit_resample", sample_weight))
-
-    def _say_why_nothing(self, setting: Setting) -> None:
-        phi, risk = self.attributions_.values, self.attributions_.risk
-        column = f"column {setting.groups.name!r}"
-        if not len(self.matches_):
-            reason = "no row has a reference."
-        elif not (np.nanmax(risk) or np.nanmax(np.abs(phi))):
-            reason = (
-                f"the consulted model never uses {column}: its output is the same whatever "
-                "the value. Unfairness that other columns carry is not what FairSHAP measures."
-            )
-        elif np.nanmax(np.abs(phi)) < 1e-12 * np.nanmax(risk):
-            reason = (
-                f"the risk is {np.nanmean(risk):.3g} whatever the other columns hold, as in a margin that is "
-                f"linear in {column}; no edit can lower it."
-            )
-        else:
-            reason = (
-                f"no attribution reaches threshold={self.threshold_:.6g}; the largest is "
-                f"{np.nanmax(phi):.3g}, and the mean risk is {np.nanmean(risk):.3g}."
-            )
-        warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)

@@ -10,8 +10,9 @@ from sklearn.utils import check_random_state
 from fairshap._messages import warn
 from fairshap._typing import Native
 from fairshap.evaluation import MEASURES, Table, Trial, folds_of, run_trials
-from fairshap.exceptions import InputError, TargetError, WorseModelWarning
+from fairshap.exceptions import InputError, ModelError, TargetError, WorseModelWarning
 from fairshap.groups import Labels, Setting
+from fairshap.models import is_frozen
 from fairshap.repair import Augment
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ def check_two_labels(setting: Setting, labels: Labels, what: str) -> None:
         )
 
 
+def check_unfitted(sampler: "FairSHAP", what: str) -> None:
+    """Raise an error if the estimator is fitted: it may have been trained on the rows that are held out."""
+    if is_frozen(sampler._estimator()):
+        raise ModelError(
+            f"{what} trains models on some rows and measures them on others; the estimator is a "
+            "FrozenEstimator, which may have seen all of them. Give it unfitted."
+        )
+
+
 def folds_for(labels: Labels, n_folds: int | None, n_repeats: int | None, seed: int) -> Any:
     """Return folds: more of them, and several times, where there are few rows."""
     n_rows = len(labels.codes)
@@ -57,6 +67,7 @@ def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, aug
     asking = clone(sampler).set_params(threshold=min(THRESHOLDS))
     labels = asking._labels(y, setting.table.n_rows)
     check_two_labels(setting, labels, "threshold='auto'")
+    check_unfitted(sampler, "threshold='auto'")
     seed = int(check_random_state(sampler.random_state).randint(np.iinfo(np.int32).max))
     trials = [Trial("the model as it is")]
     trials += [Trial(f"threshold {t:g}", asking._recipe(t, augment), "own") for t in THRESHOLDS]
@@ -74,8 +85,11 @@ def warn_if_worse(
 ) -> None:
     """Warn if on rows that are held out the repaired model is measurably worse than the model as it is.
 
-    Nothing is measured where there are too few rows, or no two labels, to tell.
+    Nothing is measured where there are too few rows, or no two labels, to tell, or where the model is fitted
+    already, perhaps on the rows that would be held out.
     """
+    if is_frozen(sampler._estimator()):
+        return
     asking = clone(sampler).set_params(holdout=None, verbose=0, threshold=sampler.threshold_)
     labels = asking._labels(y, setting.table.n_rows)
     n_rows = setting.table.n_rows

@@ -13,7 +13,7 @@ from fairshap._figures.tuning import draw_trade_off
 from fairshap._progress import Progress
 from fairshap._typing import Bools, Native
 from fairshap.estimators._sampler import FairSHAP
-from fairshap.estimators._trying import THRESHOLDS, check_two_labels, folds_for
+from fairshap.estimators._trying import THRESHOLDS, check_two_labels, check_unfitted, folds_for
 from fairshap.evaluation import (
     MEASURES,
     Consultant,
@@ -174,6 +174,9 @@ def tune(
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
         raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
+    for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
+        if number is not None and (not isinstance(number, (int, np.integer)) or number < least):
+            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     template = FairSHAP(
         estimator,
@@ -189,9 +192,11 @@ def tune(
     n_rows = setting.table.n_rows
     labels = template._labels(y, n_rows)
     check_two_labels(setting, labels, "tune")
+    check_unfitted(template, "tune")
     trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
     # Values are estimated, and rows screened, for the smallest threshold of all.
-    asking = clone(template).set_params(threshold=min(thresholds))
+    screen = template.screen and set(strategies) <= {"threshold", "iterative"}
+    asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
     consultants: dict[Hashable, Consultant] = {_EACH: asking}
     if players is not None:
         consultants[_GIVEN] = clone(asking).set_params(players=players)

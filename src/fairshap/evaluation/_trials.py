@@ -1,5 +1,6 @@
 """Many recipes tried on the same folds: one consultation for all of them."""
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from fairshap._typing import Floats, Ints, Native
 from fairshap.evaluation._judging import Judgement, judge
+from fairshap.exceptions import FewReferencesWarning, PooledGroupsWarning, UnmatchedRowsWarning
 from fairshap.groups import Labels, Setting
 from fairshap.repair import Consultation, Recipe
 from fairshap.table import open_store
@@ -100,6 +102,8 @@ def run_trials(
 ) -> list[Outcome]:
     """Return what each trial came to on each fold.
 
+    What is to be said of the groups and references of a whole table is not said again of each fold.
+
     In a fold the baseline is fitted and the rows are matched once, and the model is asked once for each
     consultant; the recipes are followed on what it says.
 
@@ -118,6 +122,21 @@ def run_trials(
     finished : function
         Called after each trial of each fold.
     """
+    with warnings.catch_warnings():
+        for category in (PooledGroupsWarning, UnmatchedRowsWarning, FewReferencesWarning):
+            warnings.simplefilter("ignore", category)
+        return _run_trials(trials, consultants, X, y, folds, positive, finished)
+
+
+def _run_trials(
+    trials: Sequence[Trial],
+    consultants: dict[Hashable, Consultant],
+    X: Native,
+    y: Any,
+    folds: Iterable[tuple[Ints, Ints]],
+    positive: Any,
+    finished: Callable[[], None],
+) -> list[Outcome]:
     outcomes = [Outcome() for _ in trials]
     first = next(iter(consultants.values()))
     for train, test in folds:

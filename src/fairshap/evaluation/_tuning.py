@@ -61,10 +61,15 @@ class Table:
         )
 
     def intervals(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the intervals, shape (trials, measures)."""
+        """Return the lower and the upper ends of the intervals, shape (trials, measures).
+
+        They are quantiles of the resamples, moved so that their mean is the measure itself: a gap is never
+        negative, so that drawing rows anew makes small ones larger, and their quantiles can leave them out.
+        """
         ends = (1 - _LEVEL) / 2
-        low, high = np.quantile(self.samples, [ends, 1 - ends], axis=1)
-        return low, high
+        moved = self.samples - self.samples.mean(axis=1, keepdims=True) + self.measures[:, None]
+        low, high = np.quantile(moved, [ends, 1 - ends], axis=1)
+        return np.maximum(low, 0.0), high
 
     def objective(self, objective: Objective) -> tuple[Floats, Floats]:
         """Return what is made small, for each trial, and its resamples, shape (trials, resamples)."""

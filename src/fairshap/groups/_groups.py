@@ -102,6 +102,7 @@ class Groups:
                 f"comparison={comparison!r} is not known; give one of {listing(COMPARISONS)}."
                 f"{did_you_mean(comparison, COMPARISONS)}"
             )
+        _check_size(min_group_size)
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values
@@ -213,6 +214,15 @@ def _pool_small(values: list[Any], sizes: Ints, chosen: Bools, least: int, name:
     )
     pool[small] = small[sizes[small].argmax()]
     return pool
+
+
+def _check_size(least: Any) -> None:
+    if least is None:
+        return
+    if isinstance(least, (bool, np.bool_)) or not isinstance(least, (int, np.integer)) or least < 1:
+        raise InputError(
+            f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None."
+        )
 
 
 def _check_both(side: Sides, name: Hashable, what: str) -> None:

@@ -7,14 +7,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._messages import did_you_mean, listing, warn
+from fairshap._messages import did_you_mean, listing
 from fairshap._progress import Progress
 from fairshap._typing import Native
-from fairshap.exceptions import InputError, UnmatchedRowsWarning
+from fairshap.exceptions import InputError
 from fairshap.groups import Groups, Labels, Privileged, Setting
 from fairshap.matching._matcher import Matcher
 from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import Basis, MatchPlan
+from fairshap.matching._shortage import warn_few, warn_unmatched
 from fairshap.matching._space import check_finite
 from fairshap.matching._strata import strata_of
 from fairshap.matching._transport import Transport
@@ -146,7 +147,8 @@ def match_rows(
         table.store.library,
         Basis(setting, space, strata, found.notes),
     )
-    _warn_unmatched(setting, labels, plan, found.why_unmatched)
+    warn_unmatched(setting, labels, plan, found.why_unmatched)
+    warn_few(strata, labels, matcher.k if isinstance(matcher, Nearest) else 1)
     return plan
 
 
@@ -180,7 +182,7 @@ def _ask(matcher: Any, setting: Setting, labels: Labels) -> MatchPlan:
         raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
     plan.check_fits(setting.table.n_rows)
     _check_sides(plan, groups, name)
-    _warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
+    warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
     return plan
 
 
@@ -195,27 +197,3 @@ def _check_sides(plan: MatchPlan, groups: Groups, name: str) -> None:
             f"that have no value of {groups.name!r}; the first is row {int(plan.row[at])} with row "
             f"{int(plan.reference[at])}. A reference is a row of the other group."
         )
-
-
-def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: list[str]) -> None:
-    """Say which rows have no reference, and why."""
-    if not len(plan.unmatched):
-        return
-    groups = setting.groups
-    reasons = []
-    if groups.n_missing:
-        reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
-    for side, word in ((0, "unprivileged"), (1, "privileged")):
-        for code, label in enumerate(labels.names):
-            same = labels.codes == code
-            if (same & (groups.side == 1 - side)).any():
-                continue
-            alone = int(np.count_nonzero(same & (groups.side == side)))
-            if alone:
-                reasons.append(f"{alone} {word} rows have {label}, which the other group never has")
-    hint = " Fewer bins would leave out fewer." if reasons and labels.classes is None else ""
-    warn(
-        f"{len(plan.unmatched)} of {plan.n_rows} rows have no reference and stay as they are: "
-        f"{'; '.join([*reasons, *others])}.{hint}",
-        UnmatchedRowsWarning,
-    )

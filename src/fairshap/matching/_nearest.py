@@ -35,8 +35,8 @@ class Nearest(Matcher):
     Parameters
     ----------
     k : int, default=1
-        How many references a row has. If fewer rows qualify, all of them are; ``plan.basis.notes`` counts
-        such rows.
+        How many references a row has. If fewer rows qualify, all of them are, with a warning if the other
+        group has no more; ``plan.basis.notes`` counts such rows.
     weights : {"uniform", "distance"} or function, default="uniform"
         What a row's references weigh: the same; in proportion to one over their distance, where exact matches
         share all the weight; or what a function makes of their distances. It is given an array of
@@ -70,8 +70,9 @@ class Nearest(Matcher):
     Examples
     --------
     >>> import pandas as pd
-    >>> X = pd.DataFrame({"sex": ["m", "f", "f", "m", "f"], "age": [30, 31, 33, 50, 52]})
-    >>> plan = Nearest(k=2, weights="distance").match(X, [0, 0, 0, 1, 1], sensitive="sex", privileged="m")
+    >>> X = pd.DataFrame({"sex": list("mffmmffm"), "age": [30, 31, 33, 50, 60, 61, 62, 63]})
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> plan = Nearest(k=2, weights="distance").match(X, y, sensitive="sex", privileged="m")
     >>> plan.reference[plan.row == 0].tolist(), plan.weight[plan.row == 0].tolist()
     ([1, 2], [0.75, 0.25])
     """

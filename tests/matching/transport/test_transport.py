@@ -47,6 +47,7 @@ def test_references_have_the_same_label_and_the_other_group(way):
     assert_allclose(np.bincount(plan.row, plan.weight), 1, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_distances_are_those_of_the_nearest_rows(way):
     X, y = two_groups(30, 30)
     everything = Nearest(k=31).match(X, y, **WHO)
