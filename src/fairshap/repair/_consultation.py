@@ -66,8 +66,9 @@ class Consultation:
 
     @property
     def mean_risk(self) -> float:
-        """The mean risk of the rows that have a reference."""
-        return float(np.nanmean(self.attributions.risk))
+        """The mean risk of the rows that have a reference; NaN if none has."""
+        known = self.attributions.risk[~np.isnan(self.attributions.risk)]
+        return float(known.mean()) if len(known) else float("nan")
 
     def select(self, strategy: Strategy) -> Edits:
         """Return the edits that a strategy chooses."""
