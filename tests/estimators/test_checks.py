@@ -70,6 +70,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_the_checked_instances_really_repair():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -141,7 +141,7 @@ def test_the_index_may_be_anything_and_repeat():
 
 
 def test_the_classifier_consults_repairs_and_retrains():
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING, augment=None).fit(D.X, D.y)
     repaired = classifier.repair_.edits_.apply(D.X)
     assert len(classifier.repair_.edits_) > 0
     by_hand = fairshap.ColumnEncoder().fit(repaired)
@@ -219,7 +219,7 @@ def test_in_a_pipeline_rows_are_edited_at_fit_and_never_at_predict():
     sampler = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     pipeline = make_sampling_pipeline(sampler, fairshap.ColumnEncoder(), XGBClassifier(**QUICK))
     pipeline.fit(D.X, D.y)
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING, augment=None).fit(D.X, D.y)
     assert_allclose(pipeline.predict_proba(D.X), classifier.predict_proba(D.X))
     assert isinstance(pipeline, SamplingPipeline)
 
@@ -266,7 +266,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
 def test_weights_reach_both_fits():
     weights = np.linspace(0.1, 2, 300)
     X = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
-    options = {"sensitive": "group", "privileged": True}
+    options = {"sensitive": "group", "privileged": True, "augment": None}
     Recorder.seen.clear()
     FairSHAPClassifier(Recorder(), **options).fit(X, D.y, sample_weight=weights)
     assert len(Recorder.seen) == 2

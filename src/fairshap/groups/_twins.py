@@ -81,7 +81,9 @@ class Twins:
     def add_to_target(self, y: Any) -> Any:
         """Return a target with those of the twins below it, in its own type."""
         n = len(self.weight) - len(self.of)
-        longer = _safe_indexing(y, np.concatenate([np.arange(n), self.of]))
+        # Some targets are arrays only when they are asked to be.
+        target = y if hasattr(y, "__getitem__") else np.asarray(y)
+        longer = _safe_indexing(target, np.concatenate([np.arange(n), self.of]))
         if isinstance(y, tuple):
             return tuple(longer)
         if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
