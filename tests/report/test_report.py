@@ -8,10 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import FairSHAP, datasets, tune
+from fairshap import ColumnEncoder, FairSHAP, datasets, tune
 from fairshap._figures.report import thin
 from fairshap.exceptions import FileError, InputError, NothingToRepairWarning
 from tests.report.conftest import HOSTILE, IMAGE, SCRIPT, hostile_table
@@ -214,6 +216,16 @@ def test_an_attribute_beside_the_table_is_reported():
     report = model.report()
     assert "never sees it" in report.html
     assert "(beside the table)" in report.html
+
+
+def test_a_model_that_was_given_fitted_is_judged_on_rows_that_it_has_not_seen():
+    X, y = hostile_table(120)
+    y = np.random.default_rng(1).permutation(y)
+    tree = make_pipeline(ColumnEncoder(), DecisionTreeClassifier(random_state=0)).fit(X, y)
+    assert tree.score(X, y) > 0.95
+    model = FairSHAP(FrozenEstimator(tree), sensitive="sex", privileged="m", random_state=0).fit(X, y)
+    accuracy = model.report().comparison.frame().set_index("measure").loc["accuracy", "before"]
+    assert accuracy < 0.8
 
 
 def test_thinning_keeps_both_ends_and_drops_zeros():

@@ -8,8 +8,9 @@ from sklearn.utils import check_random_state
 
 from fairshap._typing import Native
 from fairshap.evaluation import Trial, folds_of, judge, run_trials
-from fairshap.exceptions import InputError
+from fairshap.exceptions import FairshapError, InputError
 from fairshap.groups import Labels
+from fairshap.models import is_frozen
 from fairshap.report import Comparison, Findings
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ def compare(
         )
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
     if X_test is None:
-        return _cross_validate(fitted, labels, seed), ""
+        try:
+            return _cross_validate(fitted, labels, seed), ""
+        except FairshapError as error:
+            # A fold can lack a group that the table has; the rest of the report does not need it.
+            return None, f"A fold of the table could not be repaired: {error}"
     setting = fitted._setting(X_test)
     n_rows = setting.table.n_rows
     test_labels = fitted._labels(y_test, n_rows)
@@ -72,8 +77,12 @@ def _cross_validate(fitted: "FairSHAP", labels: Labels, seed: int) -> Comparison
     trials = [Trial("before"), Trial("after", recipe, "repair")]
     folds = folds_of(labels, n_folds, 1, seed)
     # Each fold sets what is known of its target: on a copy.
+    copy = clone(fitted)
+    if is_frozen(fitted.estimator):
+        # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
+        copy.set_params(estimator=clone(fitted.estimator.estimator))
     before, after = run_trials(
-        trials, {"repair": clone(fitted)}, own.native, fitted._target, folds, labels.positive_value
+        trials, {"repair": copy}, own.native, fitted._target, folds, labels.positive_value
     )
     how = f"By cross-validation with {n_folds} folds: each model is judged on rows it was not trained on."
     return Comparison(before.folds, after.folds, how, seed)

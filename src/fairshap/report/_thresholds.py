@@ -46,7 +46,7 @@ class Sweep:
         asked, strategy = findings.asked, findings.recipe.strategy
         taken = findings.threshold
         if not np.isfinite(taken) or taken <= 0:
-            taken = float(np.nanmax(asked.attributions.values, initial=1e-3)) or 1e-3
+            taken = float(np.nan_to_num(asked.attributions.values).max(initial=1e-3))
         has_skipped = bool((asked.attributions.status == "skipped").any())
         thresholds = np.array([taken * k for k in _MULTIPLES if k >= 1 or not has_skipped])
         name = "threshold" if strategy.name == "budget" else strategy.name
