@@ -59,9 +59,9 @@ tests: setup kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels --cov --cov-report= --cov-fail-under=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-append --cov-report=term
 
-# Writes benchmarks/RESULTS.md; takes about twenty minutes, with nothing else running.
+# Writes benchmarks/RESULTS.md; takes about twenty minutes, with nothing else running. ONLY="repair growth" measures those again.
 bench: setup
-	$(BIN)/python benchmarks/write_results.py
+	$(BIN)/python benchmarks/write_results.py $(ONLY)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache demo-output

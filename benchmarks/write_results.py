@@ -1,8 +1,9 @@
-"""Run every benchmark, one after the other, and write what they print to RESULTS.md."""
+"""Run every benchmark, or those that are named, and write what they print to RESULTS.md."""
 
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,8 @@ from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).parent
+# What is no benchmark, and what takes hours and is run by itself.
+APART, HOURS = ("peak", "write_results"), ("strategies", "tuned")
 PACKAGES = ("numpy", "numba", "pandas", "scikit-learn", "xgboost-cpu", "lightgbm", "shap", "faiss-cpu")
 
 
@@ -30,10 +33,11 @@ def machine() -> list[str]:
 
 
 def main() -> None:
-    lines = ["# Benchmarks", "", "Written by `make bench`.", "", *machine()]
-    for script in sorted(HERE.glob("*.py")):
-        if script.name in ("peak.py", "write_results.py"):
-            continue
+    target = HERE / "RESULTS.md"
+    names = sys.argv[1:] or [path.stem for path in HERE.glob("*.py") if path.stem not in (*APART, *HOURS)]
+    sections = known_sections(target) if sys.argv[1:] else {}
+    for name in sorted(names):
+        script = HERE / f"{name}.py"
         print(f"== {script.name}", flush=True)
         start = time.perf_counter()
         done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
@@ -44,11 +48,17 @@ def main() -> None:
         # The last line is for machines.
         shown = "\n".join(done.stdout.rstrip().splitlines()[:-1])
         seconds = time.perf_counter() - start
-        lines += ["", f"## {script.stem} ({seconds:.0f} s)", "", summary, "", "```", shown, "```"]
-    target = HERE / "RESULTS.md"
+        sections[name] = f"## {name} ({seconds:.0f} s)\n\n{summary}\n\n```\n{shown}\n```\n"
+    head = "\n".join(["# Benchmarks", "", "Written by `make bench`.", "", *machine(), ""])
     aside = target.with_suffix(".new")
-    aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    aside.write_text("\n".join([head, *(sections[name] for name in sorted(sections))]), encoding="utf-8")
     aside.replace(target)
+
+
+def known_sections(target: Path) -> dict[str, str]:
+    """Return what stands in the file by the names of the benchmarks."""
+    parts = re.split(r"^(?=## (?:\w+) \(\d+ s\)$)", target.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {part.split()[1]: part.rstrip() + "\n" for part in parts[1:]}
 
 
 if __name__ == "__main__":
