@@ -60,10 +60,7 @@ def folds_for(labels: Labels, n_folds: int | None, n_repeats: int | None, seed: 
 
 
 def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, augment: Augment) -> float:
-    """Return the threshold that makes DR, DP and EO lowest on folds, for at most a point of accuracy.
-
-    Of those that are as good within one standard error it is the one that loses the least accuracy.
-    """
+    """Return the threshold that makes DR, DP and EO lowest on folds, for at most a point of accuracy."""
     asking = clone(sampler).set_params(threshold=min(THRESHOLDS))
     labels = asking._labels(y, setting.table.n_rows)
     check_two_labels(setting, labels, "threshold='auto'")

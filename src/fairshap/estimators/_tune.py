@@ -119,6 +119,9 @@ def tune(
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
     twins of all rows alone. In each fold the rows are matched and the model is asked once for all of them.
 
+    The best one within the limits is recommended, unless it cannot be told from the model as it is, or
+    what needs no edits is at least as good in accuracy, DP and EO: then that.
+
     Parameters
     ----------
     X : data frame or array

@@ -58,6 +58,11 @@ class Trial:
     consultant: Hashable = None
     drops: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it leaves all cells as they are: the model as it is, a column dropped, twins alone."""
+        return self.recipe is None or self.recipe.strategy.threshold == np.inf
+
 
 @dataclass(slots=True)
 class Outcome:

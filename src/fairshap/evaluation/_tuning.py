@@ -76,16 +76,17 @@ class Table:
         return self._value(self.measures, objective), self._value(self.samples, objective)
 
     def _value(self, measures: Floats, objective: Objective) -> Floats:
-        base = measures[:1]
         if callable(objective):
+            base = measures[:1]
             flat, of_base = measures.reshape(-1, len(MEASURES)), np.broadcast_to(base, measures.shape)
             values = [
                 objective(dict(zip(MEASURES, row, strict=True)), dict(zip(MEASURES, of, strict=True)))
                 for row, of in zip(flat.tolist(), of_base.reshape(-1, len(MEASURES)).tolist(), strict=True)
             ]
             return np.array(values, dtype=np.float64).reshape(measures.shape[:-1])
-        # A measure that the baseline hardly has is compared as it is.
-        ratio = measures / np.maximum(base, _NOTHING)
+        # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
+        # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
+        ratio = measures / np.maximum(self.measures[0], _NOTHING)
         columns = _FAIRNESS if objective == "fairness" else [MEASURES.index(objective)]
         return np.asarray(ratio[..., columns].mean(axis=-1))
 
@@ -104,35 +105,45 @@ class Table:
     def recommend(self, objective: Objective, allowed: Bools) -> tuple[int, str]:
         """Return which trial to take, and why in a sentence.
 
-        The best one of those allowed has neighbours that are not measurably worse: their objective is within
-        one standard error of its. Of these the one that keeps the most accuracy is taken: noise is
-        not worth any.
+        It is the best one of those allowed, with two exceptions. If its 95 % interval does not tell it from
+        the baseline, the baseline is kept: noise is not progress. If a plain remedy is at least as good in
+        accuracy, DP and EO, that is taken: it brings DR to 0 without an edit.
         """
         value, samples = self.objective(objective)
         chosen = np.flatnonzero(allowed)
-        best = int(chosen[value[chosen].argmin()])
-        error = (samples[chosen] - samples[best]).std(axis=1)
-        near = chosen[value[chosen] - value[best] <= error]
-        taken = int(near[self.measures[near, _ACCURACY].argmax()])
-        return taken, self._reason(taken, best, len(near))
+        # Of equally good ones the more accurate.
+        best = int(chosen[np.lexsort((-self.measures[chosen, _ACCURACY], value[chosen]))[0]])
+        is_better = np.quantile(samples[best] - samples[0], 1 - (1 - _LEVEL) / 2) < 0
+        if best == 0 or (allowed[0] and not is_better):
+            return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
+        plain = [k for k in chosen.tolist() if k and self.trials[k].is_plain]
+        if not self.trials[best].is_plain:
+            for k in sorted(plain, key=lambda k: value[k]):
+                if self._dominates(k, best):
+                    why = f"{self.trials[best].name} is no better in accuracy, DP or EO"
+                    return k, self._reason(k, why)
+        why = "it is the best of all within the limits"
+        near = [k for k in plain if value[k] - value[best] <= (samples[k] - samples[best]).std()]
+        if near and not self.trials[best].is_plain:
+            names = " and ".join(self.trials[k].name for k in near)
+            why += f", though within one standard error of what needs no edits: {names}"
+        return best, self._reason(best, why)
 
-    def _reason(self, taken: int, best: int, n_near: int) -> str:
+    def _dominates(self, one: int, other: int) -> bool:
+        """Say whether one trial is at least as good as another in accuracy, DP and EO."""
+        mine, its = self.measures[one], self.measures[other]
+        gaps = _FAIRNESS[1:]
+        return bool(mine[_ACCURACY] >= its[_ACCURACY] and (mine[gaps] <= its[gaps]).all())
+
+    def _reason(self, taken: int, why: str) -> str:
         base, mine = self.measures[0], self.measures[taken]
-        name = self.trials[taken].name
-        if taken == 0:
-            return "The baseline is kept: nothing that was tried is measurably better within the limits."
         parts = ", ".join(
             f"{measure.upper()} {base[k]:.3f} -> {mine[k]:.3f}"
             for measure, k in zip(("dr", "dp", "eo"), _FAIRNESS, strict=True)
         )
-        why = (
-            "it is the best of all within the limits"
-            if taken == best
-            else f"it loses the least accuracy of {n_near} that are as good within one standard error"
-        )
         return (
-            f"Recommended: {name}. {parts} at an accuracy of {mine[_ACCURACY]:.3f} instead of "
-            f"{base[_ACCURACY]:.3f}; {why}."
+            f"Recommended: {self.trials[taken].name}. {parts} at an accuracy of {mine[_ACCURACY]:.3f} "
+            f"instead of {base[_ACCURACY]:.3f}; {why}."
         )
 
     def frame(self, objective: Objective, allowed: Bools) -> pd.DataFrame:
