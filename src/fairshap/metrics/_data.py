@@ -89,4 +89,9 @@ def _numeric_distance(numbers: Floats, n: int, as_given: bool) -> float:
     if not len(old) or not len(new):
         return missing
     scale = 1.0 if as_given else float(mean_and_scale(old[:, None])[1][0])
-    return float(wasserstein_distance(old, new)) / scale + missing
+    if len(old) == len(new):
+        # The best way from as many values to as many is in their order: two quick sorts.
+        distance = float(np.abs(np.sort(old) - np.sort(new)).mean())
+    else:
+        distance = float(wasserstein_distance(old, new))
+    return distance / scale + missing
