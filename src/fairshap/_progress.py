@@ -26,6 +26,8 @@ class Progress:
         How much work there is, in any unit.
     verbose : int or bool
         Whether a bar is shown.
+    unit : str
+        What is finished: the bar shows rows a second, and how many there are of anything else.
 
     Examples
     --------
@@ -33,8 +35,9 @@ class Progress:
     ...     progress.advance(rows=1, work=1)
     """
 
-    def __init__(self, what: str, total: float, verbose: int) -> None:
+    def __init__(self, what: str, total: float, verbose: int, unit: str = "rows") -> None:
         self.what = what
+        self.unit = unit
         self.total = total
         self.verbose = verbose
         self.rows = 0
@@ -53,7 +56,9 @@ class Progress:
         if self._bar is None and self.verbose and elapsed > _PATIENCE:
             self._bar = _bar(self.what, self.total)
         if self._bar is not None:
-            speed = f"{self.rows / elapsed:,.0f} rows/s"
+            speed = (
+                f"{self.rows / elapsed:,.0f} rows/s" if self.unit == "rows" else f"{self.rows} {self.unit}"
+            )
             self._bar.update(self._bar.task_ids[0], completed=self.work, speed=speed)
 
     def __exit__(

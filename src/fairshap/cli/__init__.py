@@ -1,4 +1,4 @@
-"""The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo.
+"""The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo, reproduce.
 
 One module for each command; around them ``_options`` (what can be asked), ``_problem`` (the table that is
 asked about), ``_models`` and ``_model_files``, ``_output`` and ``_writing``, and ``_main``, which knows exit

@@ -1,0 +1,182 @@
+"""A small reproduction through the real command, and one that goes on where it stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from fairshap.reproduction import reproduce
+from fairshap.reproduction._experiment import Job, Options
+from fairshap.reproduction._main import plan
+from fairshap.reproduction._records import Records, fingerprint
+from fairshap.reproduction._runner import run_jobs
+
+SMALL = ["--settings", "german:sex", "--folds", "2"]
+
+
+def start(*args, **options):
+    command = [sys.executable, "-m", "fairshap", "reproduce", *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def run(*args):
+    process = start(*args)
+    out, error = process.communicate()
+    return process.returncode, out.decode(), error.decode()
+
+
+def all_ended(group):
+    """Say whether within seconds no process of a group is left."""
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """Return what the command says of German in two folds, and where it wrote."""
+    out = tmp_path_factory.mktemp("results")
+    code, said, error = run("main", "ablation", *SMALL, "--seeds", 2, "--out", out, "--jobs", 2, "--json")
+    assert code == 0, error
+    assert error == ""
+    return json.loads(said), out
+
+
+def test_german_in_two_folds(done):
+    said, out = done
+    assert [one["name"] for one in said["experiments"]] == ["main", "ablation"]
+    for one in said["experiments"]:
+        folder = out / one["name"]
+        names = {f"{one['name']}.{kind}" for kind in ("csv", "md", "png", "svg")} | {"versions.json"}
+        assert names < {path.name for path in folder.iterdir()}
+        assert one["reused"] == 0
+    frame = pd.read_csv(out / "main" / "main.csv").set_index(["method", "metric"])
+    assert set(frame.index.get_level_values("method")) == {"Baseline", "RSA", "CR", "DIR", "FairSHAP"}
+    assert frame.loc[("FairSHAP", "dr"), "mean"] < 0.5 * frame.loc[("Baseline", "dr"), "mean"]
+    assert frame.loc[("CR", "dr"), "mean"] < 0.2 * frame.loc[("Baseline", "dr"), "mean"]
+    assert frame.loc[("Baseline", "accuracy"), "paper_mean"] == 0.6650
+    assert (frame.loc[("FairSHAP", "training_ar"), "mean"]) == pytest.approx(0.0156, abs=0.003)
+    signs = pd.read_csv(out / "main" / "main_signs.csv")
+    assert signs["metric"].tolist() == ["dr", "dp", "eo"]
+    assert (signs["seeds"] == 2).all()
+    assert ((signs["low"] < signs["change"]) & (signs["change"] < signs["high"])).all()
+
+
+def test_the_ablations_make_as_many_edits_and_leave_more_risk(done):
+    frame = pd.read_csv(done[1] / "ablation" / "ablation.csv").set_index(["method", "metric"])
+    drawn = ["Ablation study 1", "Ablation study 2"]
+    assert frame.loc[(drawn, "edits"), "mean"].eq(frame.loc[("FairSHAP", "edits"), "mean"]).all()
+    assert frame.loc[(drawn, "dr"), "n"].tolist() == [4, 4]
+    assert (frame.loc[(drawn, "dr"), "mean"] > frame.loc[("FairSHAP", "dr"), "mean"]).all()
+
+
+def test_versions_and_options_are_written(done):
+    setup = json.loads((done[1] / "main" / "versions.json").read_text())
+    assert setup["options"] == {"settings": ["german:sex"], "seeds": 2, "folds": 2, "random_state": 0}
+    assert {"python", "fairshap", "numpy", "scikit-learn"} < set(setup["versions"])
+
+
+def test_a_second_run_reuses_all_and_writes_the_same_bytes(done):
+    _, out = done
+    before = {path: path.read_bytes() for path in (out / "main").iterdir()}
+    code, said, _ = run("main", *SMALL, "--seeds", 2, "--out", out, "--jobs", 1, "--json")
+    assert code == 0
+    one = json.loads(said)["experiments"][0]
+    assert one["reused"] == one["jobs"] == 4
+    assert {path: path.read_bytes() for path in (out / "main").iterdir()} == before
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    process = start("main", *SMALL, "--seeds", 12, "--out", tmp_path, "--jobs", 2, start_new_session=True)
+    records = tmp_path / "main" / "records.jsonl"
+    while process.poll() is None and not (records.exists() and records.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.01)
+    # As a terminal does it: all processes of the group hear it.
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert error.decode() == (
+        "fairshap: interrupted; what is finished is kept, and the same command goes on from there.\n"
+    )
+    assert all_ended(process.pid)
+    kept = records.read_bytes()
+    n_kept = kept.count(b"\n")
+    assert 3 <= n_kept < 24
+    # As if the run had been killed while it wrote a line.
+    records.write_bytes(kept + b'{"key": "german:sex/who')
+    result = reproduce("main", tmp_path, settings=["german:sex"], seeds=12, folds=2, n_jobs=1)[0]
+    assert (result.jobs, result.reused) == (24, n_kept)
+    assert records.read_bytes().startswith(kept)
+
+
+def test_records_of_other_arguments_are_not_used(tmp_path):
+    jobs = plan(Options(("german:sex",), seeds=1, folds=2))
+    records = Records(tmp_path / "records.jsonl")
+    records.keep(jobs[0], [{"value": 1.0}], 0.1)
+    assert jobs[0] in Records(records.path)
+    assert jobs[1] not in records
+    others = plan(Options(("german:sex",), seeds=1, folds=2, random_state=1))
+    assert others[0].key == jobs[0].key
+    assert others[0] not in Records(records.path)
+
+
+def test_a_fingerprint_knows_the_version(monkeypatch):
+    from fairshap.reproduction import _records
+
+    job = plan(Options(("german:sex",)))[0]
+    before = fingerprint(job)
+    monkeypatch.setattr(_records, "versions", lambda: {"fairshap": "0.0"})
+    assert fingerprint(job) != before
+
+
+def fail_after(number):
+    if number == 2:
+        raise ValueError("the second job fails")
+    return [{"value": number}]
+
+
+def test_what_was_finished_before_a_job_failed_is_kept(tmp_path):
+    records = Records(tmp_path / "records.jsonl")
+    jobs = [Job(f"job {k}", fail_after, (k,), cost=10.0 - k) for k in range(4)]
+    with pytest.raises(ValueError, match="second job"):
+        run_jobs([(job, records) for job in jobs], n_jobs=1, verbose=0)
+    found = Records(tmp_path / "records.jsonl")
+    assert [job in found for job in jobs] == [True, True, False, False]
+    assert found.of(jobs[1]) == [{"value": 1}]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (
+            ["mian"],
+            "there is no experiment 'mian'; there are 'main', 'ablation', 'all'. Did you mean 'main'?",
+        ),
+        (["main", "--settings", "german:sx"], "Did you mean 'german:sex'?"),
+    ],
+)
+def test_bad_names_are_one_sentence(args, sentence, tmp_path, capsys):
+    from fairshap.cli._main import run as run_here
+
+    assert run_here(["reproduce", *args, "--out", str(tmp_path / "new")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("fairshap: ")
+    assert said.err.endswith(sentence + "\n")
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_settings_that_an_experiment_does_not_have_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="'ablation' has none of the settings 'compas:race'"):
+        reproduce("ablation", tmp_path / "new", settings=["compas:race"])
+    assert not (tmp_path / "new").exists()
