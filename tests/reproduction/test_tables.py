@@ -3,8 +3,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from fairshap import metrics
 from fairshap.reproduction import SETTINGS, published
 from fairshap.reproduction._main import changes_over_seeds
+from fairshap.reproduction._measuring import changes_of
 from fairshap.reproduction._settings import _misaligned, load_arrays
 from fairshap.reproduction._tables import cell, compare, summarise, table_of
 
@@ -98,6 +100,17 @@ def test_the_artefact_joins_features_with_other_people_s_labels():
     assert shifted[:, 1].tolist() == [0, 1, 0]
     assert labels.tolist() == [0, 1, 3]
     assert cells.tolist() == [[10, 0], [11, 1], [13, 0], [14, 1]]
+
+
+def test_changes_are_those_of_the_metrics():
+    before = load_arrays("german:sex").X
+    after = before.copy()
+    after[:100, 0] += 1
+    after[5, 7] = 1 - after[5, 7]
+    found = changes_of(before, after)
+    assert_allclose(found["fidelity"], metrics.data_fidelity(before, after)[:2])
+    assert found["training_ar"] == metrics.training_adjustment_rate(before, after) == 101 / before.size
+    assert changes_of(before, before) == {"fidelity": (0.0, 0.0), "training_ar": 0.0}
 
 
 def test_folds_are_the_paper_s():

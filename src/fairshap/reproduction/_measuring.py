@@ -110,11 +110,16 @@ def _transformed(method: str, fold: Fold) -> tuple[Floats, Floats]:
     return one.fit_transform(fold.X), other.fit_transform(fold.X_test)
 
 
-def _changes(before: Floats, after: Floats) -> dict[str, Any]:
+def changes_of(before: Floats, after: Floats) -> dict[str, Any]:
     """Return how far the training rows moved; the std of fidelity is that over the features."""
-    fidelity = metrics.data_fidelity(before, after)
-    rate = metrics.training_adjustment_rate(before, after)
-    return {"fidelity": (fidelity.mean, fidelity.std), "training_ar": rate}
+    differ = before != after
+    # A column that is as it was did not move: a wide table is read in the others only.
+    moved = np.flatnonzero(differ.any(axis=0))
+    distances = np.zeros(before.shape[1])
+    if len(moved):
+        columns = metrics.data_fidelity(before[:, moved], after[:, moved]).columns
+        distances[moved] = list(columns.values())
+    return {"fidelity": (distances.mean(), distances.std()), "training_ar": differ.mean()}
 
 
 def records_of(found: dict[str, Any], **names: Any) -> list[Record]:
@@ -144,12 +149,12 @@ def measure_methods(
             found = judge(model, fold, fold.X_test)
         elif method == "FairSHAP":
             edited = repair(fold, model).edits_.apply(fold.X)
-            found = judge(fit_model(edited, fold.y), fold, fold.X_test) | _changes(fold.X, edited)
+            found = judge(fit_model(edited, fold.y), fold, fold.X_test) | changes_of(fold.X, edited)
         else:
             rows, test_rows = _transformed(method, fold)
             sees = method != "RSA"
             found = judge(fit_model(rows, fold.y), fold, test_rows, sees_attribute=sees)
-            found |= _changes(fold.X, rows) if sees else {}
+            found |= changes_of(fold.X, rows) if sees else {}
         names = {"setting": key, "part": part, "model": MODEL, "method": method, "seed": seed, "fold": number}
         lines += records_of(found, **names)
     return lines
