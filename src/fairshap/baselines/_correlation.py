@@ -162,14 +162,17 @@ def _layout(width: int, others: Ints, encoder: ColumnEncoder, keep_sensitive: bo
 
 def _encoded(encoder: ColumnEncoder, table: Table) -> Floats:
     """Return categories one-hot and numbers as they are, not standardised."""
-    encoded = encoder.transform(table.native)
-    start, missing = 0, []
-    for j, column in enumerate(encoder.columns_):
-        if column.endings == (None,):
-            encoded[:, start] = table.column(j)
-            if np.isnan(encoded[:, start]).any():
-                missing.append(table.names[j])
-        start += column.width
+    widths = [column.width for column in encoder.columns_]
+    starts = np.cumsum(widths) - widths
+    numeric = [j for j, column in enumerate(encoder.columns_) if column.endings == (None,)]
+    if len(numeric) == len(widths) == len(table.numeric_columns):
+        # Nothing but numbers: the table itself, not one column of a wide table after the other.
+        encoded = table.numbers
+    else:
+        encoded = encoder.transform(table.native)
+        for j in numeric:
+            encoded[:, starts[j]] = table.column(j)
+    missing = [table.names[j] for j in numeric if np.isnan(encoded[:, starts[j]]).any()]
     if missing:
         raise InputError(
             f"column {listing(missing)} has missing values (NaN), which correlation removal does not take. "

@@ -184,8 +184,8 @@ class Table:
 
 def _numbers(store: Store, columns: Ints) -> Floats:
     """Return the numeric columns as one block, without a copy where the array is one already."""
-    if isinstance(store, ArrayStore) and store.native.dtype == np.float64:
-        return store.native
+    if isinstance(store, ArrayStore) and store.native.dtype.kind == "f":
+        return store.native.astype(np.float64, copy=False)
     numbers = np.empty((store.n_rows, len(columns)), dtype=np.float64, order="F")
     for k, column in enumerate(columns):
         numbers[:, k] = store.numbers(int(column))
