@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from fairshap import FairSHAP, baselines, datasets, evaluate, metrics
 from fairshap.comparing import METHODS
@@ -24,6 +26,34 @@ def test_every_method_is_measured_and_every_row_predicted_once(compared):
     right = (compared.predicted == DATA.y.to_numpy()).mean(axis=1)
     np.testing.assert_allclose(right, frame["accuracy"], atol=1e-12)
     np.testing.assert_allclose(compared.risk.mean(axis=1), frame["dr"], atol=1e-12)
+
+
+def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_told_too(compared):
+    frame = compared.frame().set_index("method")
+    moved = frame.index[(frame["raw_dr"] - frame["dr"]).abs() > 1e-9]
+    assert set(moved) <= {"cr", "dir"}
+    # Found again fold by fold: the model that takes transformed rows, and the one that takes recorded ones.
+    model = baselines.BaselineClassifier(
+        baselines.CorrelationRemover(**WHO, keep_sensitive=True), LogisticRegression()
+    )
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    strata = DATA.y * 3 + (DATA.X[DATA.sensitive] == DATA.privileged)
+    risks = []
+    for train, test in StratifiedKFold(2, shuffle=True, random_state=seed).split(DATA.X, strata):
+        model.fit(DATA.X.iloc[train], DATA.y.iloc[train])
+        rows = DATA.X.iloc[test]
+        moved_rows = model.prepare_rows(rows)
+        risks.append(
+            [
+                metrics.discriminative_risk(model.estimator_, moved_rows, **WHO),
+                metrics.discriminative_risk(model, rows, **WHO),
+            ]
+        )
+    found = evaluate(
+        DATA.X, DATA.y, model.estimator, **WHO, methods={"mine": model.baseline}, n_folds=2, random_state=0
+    ).frame()
+    np.testing.assert_allclose(found.loc[0, ["dr", "raw_dr"]].astype(float), np.mean(risks, axis=0))
+    assert np.abs(np.diff(risks, axis=1)).min() > 0.01
 
 
 def test_changes_are_differences_to_the_first(compared):

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import ColumnEncoder, FairSHAP, datasets, tune
+from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, tune
 from fairshap._figures.report import thin
 from fairshap.exceptions import FileError, InputError, NothingToRepairWarning
 from tests.report.conftest import HOSTILE, IMAGE, SCRIPT, hostile_table
@@ -73,6 +73,48 @@ def test_the_sections_stand_in_order_and_headings_skip_no_level(report):
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(below - above <= 1 for above, below in pairwise(levels))
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_an_audit_claims_no_repair(fitted, redact):
+    page = fitted.report(audit=True, redact=redact)
+    headings = [text for level, text in Page(page.html).headings if level == 2]
+    assert len(headings) == len(SECTIONS)
+    assert "The edits that a repair would make" in headings
+    said = " ".join(" ".join(Page(page.html).text).split())
+    assert "nothing was changed." in said
+    assert f"A repair would replace {len(fitted.edits_)} cells" in said
+    for claim in ("before and after", "was replaced", "cells replaced", "repaired table", "\u2192 0."):
+        assert claim not in said, claim
+    # One model, its measures and its figure: nothing was retrained.
+    assert page.comparison.after is None
+    assert list(page.comparison.frame().columns) == ["measure", "before", "before_low", "before_high"]
+    assert page.plot_fairness().get_legend() is None
+    assert len(page.plot_risks().patches) == 1
+
+
+def test_a_comparison_that_was_made_is_shown_as_it_is(fitted):
+    X, y = hostile_table()
+    methods = {"before": None, "after": fitted}
+    compared = evaluate(
+        X,
+        y,
+        fitted.estimator,
+        sensitive="sex",
+        privileged="m",
+        methods=methods,
+        n_folds=2,
+        n_resamples=50,
+        random_state=0,
+    )
+    frame = fitted.report(compared=compared.for_report()).comparison.frame().set_index("measure")
+    before, after = (line for _, line in compared.frame().iterrows())
+    change = compared.changes().iloc[1]
+    for measure in frame.index:
+        for end in ("", "_low", "_high"):
+            assert frame.loc[measure, f"before{end}"] == before[measure + end]
+            assert frame.loc[measure, f"after{end}"] == after[measure + end]
+            assert frame.loc[measure, f"change{end}"] == change[measure + end]
 
 
 def test_hostile_text_stays_text(report):

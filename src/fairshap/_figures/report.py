@@ -15,17 +15,17 @@ _POINTS = 130
 _SPREAD, _BINS, _GOLDEN = 0.36, 60, 0.6180339887
 
 
-def draw_fairness(names: Sequence[str], before: Floats, after: Floats, ax: Any = None) -> Any:
-    """Draw measures before and after with their intervals.
+def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
+    """Draw measures before and after, or of one model alone, with their intervals.
 
-    ``before`` and ``after`` have the shape (3, measures): the value and the two ends of its interval.
+    Each side has the shape (3, measures): the value and the two ends of its interval.
     """
     ax = new_axes(1, ax, size=(7.0, 0.62 * len(names) + 0.9))
     places = np.arange(len(names))[::-1]
-    for (value, low, high), shift, colour, marker, label in (
-        (before, 0.14, ORANGE, "s", "before"),
-        (after, -0.14, BLUE, "o", "after"),
-    ):
+    looks = [(0.14, ORANGE, "s", "before"), (-0.14, BLUE, "o", "after")]
+    if len(sides) == 1:
+        looks = [(0.0, ORANGE, "s", "the model")]
+    for (value, low, high), (shift, colour, marker, label) in zip(sides, looks, strict=True):
         error = np.clip([value - low, high - value], 0, None)
         ax.errorbar(
             value,
@@ -42,7 +42,8 @@ def draw_fairness(names: Sequence[str], before: Floats, after: Floats, ax: Any =
     ax.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.8)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(length=0)
-    ax.legend(frameon=False, loc="best")
+    if len(sides) > 1:
+        ax.legend(frameon=False, loc="best")
     return ax
 
 
@@ -83,15 +84,17 @@ def thin(values: Floats, most: int = _POINTS) -> Floats:
     return values
 
 
-def draw_risks(before: Floats, after: Floats, ax: Any = None) -> Any:
+def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> Any:
     """Draw how the risk is distributed over the rows before and after, on a logarithmic axis of rows."""
     ax = new_axes(1, ax, size=(7.0, 3.2))
-    top = max(before.max(initial=0.0), after.max(initial=0.0))
+    top = max(part.max(initial=0.0) for part in (before, after) if part is not None)
     bins = np.linspace(0, top or 1.0, 41)
     counts, _ = np.histogram(before, bins)
-    ax.stairs(counts, bins, fill=True, color=ORANGE, alpha=0.35, label=f"before, mean {_mean(before)}")
-    counts, _ = np.histogram(after, bins)
-    ax.stairs(counts, bins, color=BLUE, linewidth=2, label=f"after, mean {_mean(after)}")
+    label = f"{'all rows' if after is None else 'before'}, mean {_mean(before)}"
+    ax.stairs(counts, bins, fill=True, color=ORANGE, alpha=0.35, label=label)
+    if after is not None:
+        counts, _ = np.histogram(after, bins)
+        ax.stairs(counts, bins, color=BLUE, linewidth=2, label=f"after, mean {_mean(after)}")
     ax.set_yscale("symlog", linthresh=1)
     ax.set(xlabel="discriminative risk of a row", ylabel="rows (log scale)", ylim=(0, None))
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,5 +1,6 @@
 """``fairshap evaluate``: methods side by side."""
 
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from fairshap.comparing import METHODS, Comparison
 from fairshap.comparing import evaluate as compare
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
 
-_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap"
+_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-twins"
 
 
 def evaluate(
@@ -49,7 +50,7 @@ def evaluate(
             estimator,
             **problem.who,
             positive=problem.positive,
-            methods=split(methods) or split([_DEFAULT]),
+            methods=split(methods) or _default_methods(output),
             n_folds=folds,
             threshold=threshold,
             random_state=run.seed,
@@ -66,6 +67,15 @@ def evaluate(
     )
 
 
+def _default_methods(output: Output) -> list[str]:
+    """Return the default methods that can be run with what is installed."""
+    names = split([_DEFAULT])
+    if find_spec("fairlearn") is None:
+        output.note("cr is left out: it needs fairlearn, which pip install 'fairshap[fairlearn]' brings.")
+        names.remove("cr")
+    return names
+
+
 def print_comparison(output: Output, compared: Comparison) -> None:
     """Print the methods with their intervals."""
     output.line(f"Means over {compared.n_folds} folds of rows that were not trained on [95 % interval]")
@@ -77,3 +87,11 @@ def print_comparison(output: Output, compared: Comparison) -> None:
             for _, line in compared.frame().iterrows()
         ],
     )
+    moved = compared.frame().query("abs(raw_dr - dr) > 1e-9")
+    if len(moved):
+        said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())
+        output.line()
+        output.line(
+            "These transform the rows to predict by their sensitive value, and DR is measured after that. "
+            f"Switched in the row as it was recorded, it changes the prediction by: {said}."
+        )

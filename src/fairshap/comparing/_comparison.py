@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairshap._typing import Floats
-from fairshap.evaluation import MEASURES
+from fairshap.evaluation import MEASURES, Judgement
+from fairshap.report import Comparison as BeforeAndAfter
 
 # The interval that is shown.
 _LEVEL = 0.95
@@ -29,12 +30,19 @@ class Comparison:
         The same on resamples of the rows, the same ones for all methods.
     edits, share : ndarray, shape (methods,)
         The mean number of edited cells in a fold, and their share of its cells.
+    raw_dr : ndarray, shape (methods,)
+        The mean risk when the attribute is switched in the rows as they were recorded. It is DR, but for
+        methods that transform the rows to predict.
     predicted : ndarray, shape (methods, rows)
         What each method predicts for each row, when it was not trained on it.
     risk : ndarray, shape (methods, rows)
         The discriminative risk of each row, likewise.
     n_folds : int
         The number of folds.
+    folds : sequence of sequence of Judgement
+        For each method what was measured in each fold.
+    seed : int
+        The seed of the resamples.
     """
 
     methods: Sequence[str]
@@ -42,9 +50,12 @@ class Comparison:
     samples: Floats
     edits: Floats
     share: Floats
+    raw_dr: Floats
     predicted: NDArray[Any]
     risk: Floats
     n_folds: int
+    folds: Sequence[Sequence[Judgement]]
+    seed: int
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.methods)}: {self.n_folds} folds)"
@@ -52,9 +63,10 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Return one line for each method: every measure with the ends of its 95 % interval.
 
-        ``edits`` and ``share`` are the edited cells of a fold, and their share of all.
+        ``edits`` and ``share`` are the edited cells of a fold, and their share of all; ``raw_dr`` is the risk
+        of rows as they were recorded.
         """
-        return self._frame(self.measures, self.samples)
+        return self._frame(self.measures, self.samples).assign(raw_dr=self.raw_dr)
 
     def changes(self) -> pd.DataFrame:
         """Return how far each method is from the first, with 95 % intervals of the difference.
@@ -62,6 +74,24 @@ class Comparison:
         The resamples are the same for both, so that an interval without 0 says that they differ.
         """
         return self._frame(self.measures - self.measures[:1], self.samples - self.samples[:1])
+
+    def for_report(self, how: str | None = None) -> BeforeAndAfter:
+        """Return the first two methods as before and after, for :meth:`fairshap.FairSHAP.report`.
+
+        The figures and their intervals are the same. One method alone is what an audit reports.
+
+        Parameters
+        ----------
+        how : str, optional
+            On which rows they were measured, as a sentence.
+        """
+        how = how or (
+            f"By cross-validation with {self.n_folds} folds: each model is judged on rows it was not "
+            "trained on."
+        )
+        before, *others = self.folds
+        after = others[0] if others else None
+        return BeforeAndAfter(before, after, how, self.seed, self.samples.shape[1])
 
     def _frame(self, measures: Floats, samples: Floats) -> pd.DataFrame:
         ends = (1 - _LEVEL) / 2

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap._progress import Progress
 from fairshap._typing import Ints, Native
-from fairshap.baselines import BaselineClassifier
+from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
 from fairshap.evaluation import Judgement, judge, means_over_folds, resample
@@ -37,6 +37,10 @@ def evaluate(
     **params: Any,
 ) -> Comparison:
     """Compare FairSHAP with what people would use instead, on rows that were not trained on.
+
+    "cr" and "dir" transform the rows to predict too, each by its own attribute. Their risk is that of
+    transformed rows whose attribute is switched, as in the paper. Switching it before, in the row as it was
+    recorded, moves the other columns too: what that does is ``raw_dr``.
 
     Parameters
     ----------
@@ -90,7 +94,7 @@ def evaluate(
         raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
     folds = _folds(labels.codes * 3 + setting.groups.side, n_folds, seed)
     judged: dict[str, list[Judgement]] = {name: [] for name in made}
-    edits, share = np.zeros(len(made)), np.zeros(len(made))
+    edits, share, raw_dr = np.zeros((3, len(made)))
     predicted = np.empty((len(made), n_rows), dtype=labels.classes.dtype)
     risk = np.full((len(made), n_rows), np.nan)
     with Progress("Evaluating", len(folds) * len(made), verbose) as progress:
@@ -102,6 +106,11 @@ def evaluate(
                 fresh = None if method is None else clone(method)
                 model = BaselineClassifier(fresh, estimator).fit(X_train, y_train)
                 one = judge(model, test_setting, test_labels, labels.positive_value)
+                raw_dr[k] += one.risk.mean() / n_folds
+                if _keeps_attribute(model.baseline_):
+                    rows = model.prepare_rows(test_setting.own.native)
+                    moved = Setting.read(rows, sensitive, privileged)
+                    one = judge(model.estimator_, moved, test_labels, labels.positive_value)
                 judged[name].append(one)
                 risk[k, test] = one.risk
                 predicted[k, test] = labels.classes[
@@ -117,9 +126,22 @@ def evaluate(
         samples=resample(list(judged.values()), n_resamples, seed),
         edits=edits,
         share=share,
+        raw_dr=raw_dr,
         predicted=predicted,
         risk=risk,
         n_folds=n_folds,
+        folds=list(judged.values()),
+        seed=seed,
+    )
+
+
+def _keeps_attribute(baseline: Any) -> bool:
+    """Say whether rows are transformed before they are predicted, with their attribute still beside them."""
+    transforms = getattr(baseline, "transforms_test_rows", False)
+    return (
+        transforms
+        and not isinstance(baseline, SensitiveRemover)
+        and getattr(baseline, "keep_sensitive", True)
     )
 
 

@@ -46,7 +46,10 @@ def evaluate_fitted(
         samples=resample([[one]], n_resamples, random_state),
         edits=np.zeros(1),
         share=np.zeros(1),
+        raw_dr=np.array([one.risk.mean()]),
         predicted=np.asarray(model.predict(X))[None],
         risk=one.risk[None],
         n_folds=1,
+        folds=[[one]],
+        seed=random_state,
     )

@@ -1,6 +1,7 @@
 """The methods that can be compared, by name."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from fairshap import baselines
@@ -22,7 +23,8 @@ METHODS: dict[str, str] = {
 
 _MAKERS: dict[str, Callable[..., Any]] = {
     "rsa": baselines.SensitiveRemover,
-    "cr": baselines.CorrelationRemover,
+    # The attribute stays beside the features, as in the paper: without it there would be no risk to measure.
+    "cr": partial(baselines.CorrelationRemover, keep_sensitive=True),
     "dir": baselines.DisparateImpactRemover,
     "reweighing": baselines.Reweigher,
 }

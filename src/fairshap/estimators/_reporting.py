@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FOLDS, _FEWER, _MANY = 5, 3, 10_000
 
 
-def findings_of(fitted: "FairSHAP") -> Findings:
-    """Return what a fitted sampler found and changed."""
+def findings_of(fitted: "FairSHAP", is_audit: bool = False) -> Findings:
+    """Return what a fitted sampler found and changed, or for an audit would change."""
     asked = fitted._asked
     augment = None if fitted.augment == "auto" else fitted.augment
     return Findings(
@@ -32,13 +32,17 @@ def findings_of(fitted: "FairSHAP") -> Findings:
         labels=_labels(fitted),
         call=f"{fitted!r}.fit_resample(X, y)",
         random_state=fitted.random_state,
+        is_audit=is_audit,
     )
 
 
 def compare(
-    fitted: "FairSHAP", X_test: Native | None, y_test: Any, retrained: Any
+    fitted: "FairSHAP", X_test: Native | None, y_test: Any, retrained: Any, is_audit: bool = False
 ) -> tuple[Comparison | None, str]:
-    """Return the models before and after on held-out rows, or None and why they are not compared."""
+    """Return the models before and after on held-out rows, or None and why they are not compared.
+
+    For an audit there is no model after.
+    """
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together; give both, or neither.")
     if retrained is not None and X_test is None:
@@ -54,38 +58,39 @@ def compare(
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
     if X_test is None:
         try:
-            return _cross_validate(fitted, labels, seed), ""
+            return _cross_validate(fitted, labels, seed, is_audit), ""
         except FairshapError as error:
             # A fold can lack a group that the table has; the rest of the report does not need it.
             return None, f"A fold of the table could not be repaired: {error}"
     setting = fitted._setting(X_test)
     n_rows = setting.table.n_rows
     test_labels = fitted._labels(y_test, n_rows)
-    after = _retrain(fitted) if retrained is None else retrained
-    before, after = (
-        judge(model, setting, test_labels, labels.positive_value) for model in (fitted.model_, after)
-    )
-    return Comparison([before], [after], f"On {n_rows:,} rows that were not trained on.", seed), ""
+    models = [fitted.model_]
+    if not is_audit:
+        models.append(_retrain(fitted) if retrained is None else retrained)
+    before, *after = (judge(model, setting, test_labels, labels.positive_value) for model in models)
+    how = f"On {n_rows:,} rows that were not trained on."
+    return Comparison([before], after or None, how, seed), ""
 
 
-def _cross_validate(fitted: "FairSHAP", labels: Labels, seed: int) -> Comparison:
+def _cross_validate(fitted: "FairSHAP", labels: Labels, seed: int, is_audit: bool) -> Comparison:
     """Compare on folds of the table: each model is judged on the rows that it was not trained on."""
     own = fitted._asked.risk.setting.own
     n_folds = _FOLDS if own.n_rows < _MANY else _FEWER
     augment = None if fitted.augment == "auto" else fitted.augment
     recipe = fitted._recipe(fitted.threshold_, augment)
-    trials = [Trial("before"), Trial("after", recipe, "repair")]
+    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", recipe, "repair")]
     folds = folds_of(labels, n_folds, 1, seed)
     # Each fold sets what is known of its target: on a copy.
     copy = clone(fitted)
     if is_frozen(fitted.estimator):
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
         copy.set_params(estimator=clone(fitted.estimator.estimator))
-    before, after = run_trials(
+    before, *after = run_trials(
         trials, {"repair": copy}, own.native, fitted._target, folds, labels.positive_value
     )
     how = f"By cross-validation with {n_folds} folds: each model is judged on rows it was not trained on."
-    return Comparison(before.folds, after.folds, how, seed)
+    return Comparison(before.folds, after[0].folds if after else None, how, seed)
 
 
 def _retrain(fitted: "FairSHAP") -> Any:

@@ -19,7 +19,7 @@ from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import fit_model, is_frozen
 from fairshap.repair import Augment, Consultation
-from fairshap.report import Report, Tuned, make_report
+from fairshap.report import Comparison, Report, Tuned, make_report
 from fairshap.table import Players, open_store
 
 
@@ -339,13 +339,15 @@ class FairSHAP(SamplerMixin, Repairer):
         X_test: Native | None = None,
         y_test: Any = None,
         retrained: Any = None,
+        compared: Comparison | None = None,
+        audit: bool = False,
         tuning: Tuned | None = None,
         title: str = "Fairness report",
         command: str | None = None,
         checksum: str | None = None,
         redact: bool = False,
     ) -> Report:
-        """Return a report on the repair: one page of HTML that needs nothing else.
+        """Return a report on the repair, or an audit: one page of HTML that needs nothing else.
 
         It takes Jinja2 and matplotlib, the extra ``report``. The page holds values of single rows unless it
         is redacted. In a notebook it is shown in place.
@@ -359,6 +361,12 @@ class FairSHAP(SamplerMixin, Repairer):
             beside the table, there is no comparison; the risks of the consulted model are there all the same.
         retrained : classifier, optional
             The model that was trained on the repaired table, for X_test; by default it is trained here.
+        compared : fairshap.report.Comparison, optional
+            The models before and after on held-out rows, if they have been compared already; see
+            :meth:`fairshap.Comparison.for_report`.
+        audit : bool, default=False
+            Whether to speak of the table and the model as they are: what is unfair, and what a repair would
+            change. Nothing is retrained.
         tuning : Tuning, optional
             The search that the repair came from; see :func:`fairshap.tune`.
         title : str
@@ -380,11 +388,12 @@ class FairSHAP(SamplerMixin, Repairer):
         True
         """
         check_is_fitted(self)
-        findings = findings_of(self)
-        comparison, why_not = compare(self, X_test, y_test, retrained)
+        findings, why_not = findings_of(self, audit), ""
+        if compared is None:
+            compared, why_not = compare(self, X_test, y_test, retrained, audit)
         return make_report(
             findings,
-            comparison,
+            compared,
             not_compared=why_not,
             tuning=tuning,
             title=title,

@@ -14,8 +14,8 @@ from fairshap.evaluation import MEASURES, Judgement, means_over_folds, resample
 from fairshap.groups import Labels
 from fairshap.repair import Consultation, Recipe
 
-# How often the rows are drawn anew for the intervals, and what these cover.
-_RESAMPLES, _LEVEL = 500, 0.95
+# What the intervals cover.
+_LEVEL = 0.95
 
 
 class Tuned(Protocol):
@@ -51,6 +51,8 @@ class Findings:
         The repair as Python would make it again.
     random_state : object
         The seed.
+    is_audit : bool, default=False
+        Whether nothing was changed: the edits are those that a repair would make.
     """
 
     asked: Consultation
@@ -60,6 +62,7 @@ class Findings:
     labels: Labels
     call: str
     random_state: Any = None
+    is_audit: bool = False
 
     @property
     def threshold(self) -> float:
@@ -74,27 +77,35 @@ class Comparison:
     Parameters
     ----------
     before, after : sequence of Judgement
-        One for each fold; the rows of a fold are the same for both.
+        One for each fold; the rows of a fold are the same for both. Without a repair ``after`` is None.
     how : str
         On which rows, in words.
     seed : int
         The seed of the resamples that the intervals come from.
+    n_resamples : int, default=500
+        How often the rows are drawn anew for them.
     """
 
     before: Sequence[Judgement]
-    after: Sequence[Judgement]
+    after: Sequence[Judgement] | None
     how: str
     seed: int = 0
+    n_resamples: int = 500
+
+    @property
+    def sides(self) -> list[Sequence[Judgement]]:
+        """Before, and after if there was a repair."""
+        return [self.before] if self.after is None else [self.before, self.after]
 
     @cached_property
     def measures(self) -> Floats:
-        """The measures before and after, shape (2, measures)."""
-        return np.array([means_over_folds(folds) for folds in (self.before, self.after)])
+        """The measures before and after, shape (2, measures); only before, if there was no repair."""
+        return np.array([means_over_folds(folds) for folds in self.sides])
 
     @cached_property
     def intervals(self) -> Floats:
         """The ends of their intervals and of that of the change, shape (2 ends, 3, measures)."""
-        samples = resample([self.before, self.after], _RESAMPLES, self.seed)
+        samples = resample(self.sides, self.n_resamples, self.seed)
         with_change = np.concatenate([samples, samples[1:] - samples[:1]])
         ends = (1 - _LEVEL) / 2
         return np.asarray(np.quantile(with_change, [ends, 1 - ends], axis=1))
@@ -102,8 +113,8 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Return one line for each measure: before, after and the change, with their intervals."""
         low, high = self.intervals
-        values = np.vstack([self.measures, self.measures[1] - self.measures[0]])
+        values = np.vstack([self.measures, self.measures[1:] - self.measures[:1]])
         data: dict[str, Any] = {"measure": list(MEASURES)}
-        for k, name in enumerate(("before", "after", "change")):
+        for k, name in enumerate(("before", "after", "change")[: len(values)]):
             data |= {name: values[k], f"{name}_low": low[k], f"{name}_high": high[k]}
         return pd.DataFrame(data)

@@ -62,6 +62,7 @@ def make_report(
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "redact": redact,
+        "audit": findings.is_audit,
         "verdict": _setting.verdict(findings, comparison),
         "cards": _setting.cards(findings, comparison),
         "attribute": _setting.attribute_name(findings.asked.risk.setting),
@@ -102,7 +103,7 @@ def _fairness(comparison: Comparison | None) -> dict[str, Any]:
         return {"fairness": None}
     drawn = figure(
         "fairness",
-        "DR, DP, EO and PQP before and after with 95 % intervals; the numbers are in the table.",
+        "DR, DP, EO and PQP with 95 % intervals; the numbers are in the table.",
         lambda: draw_comparison(comparison),
     )
     lines = _setting.fairness_lines(comparison)
@@ -147,7 +148,7 @@ def _risks(findings: Findings) -> dict[str, Any]:
     certificate = findings.certificate
     drawn = figure(
         "risks",
-        "How many rows have which risk before and after; the figures are in the text.",
+        "How many rows have which risk; the figures are in the text.",
         lambda: draw_risk_change(findings),
     )
     edited = certificate.edited

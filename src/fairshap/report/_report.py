@@ -64,7 +64,7 @@ class Report:
         )
 
     def plot_fairness(self, ax: Any = None) -> Any:
-        """Draw accuracy's and the gaps' values before and after, with intervals; return the axes.
+        """Draw DR and the gaps between the groups before and after, with intervals; return the axes.
 
         None where models could not be compared on held-out rows.
         """
@@ -94,13 +94,14 @@ class Report:
 
 
 def draw_comparison(comparison: Comparison, ax: Any = None) -> Any:
-    """Draw the gaps before and after."""
+    """Draw the gaps before and after, or as they are if nothing was repaired."""
     shown = [k for k, measure in enumerate(MEASURES) if measure != "accuracy"]
     low, high = comparison.intervals
-    before, after = (np.stack([comparison.measures[k], low[k], high[k]])[:, shown] for k in (0, 1))
-    return draw_fairness([NAMES[MEASURES[k]][0] for k in shown], before, after, ax)
+    sides = [np.stack([values, low[k], high[k]])[:, shown] for k, values in enumerate(comparison.measures)]
+    return draw_fairness([NAMES[MEASURES[k]][0] for k in shown], sides, ax)
 
 
 def draw_risk_change(findings: Findings, ax: Any = None) -> Any:
-    """Draw the risk of all rows before and after."""
-    return draw_risks(findings.certificate.dr_before, findings.certificate.dr_after, ax)
+    """Draw the risk of all rows before and after, or as it is if nothing was repaired."""
+    certificate = findings.certificate
+    return draw_risks(certificate.dr_before, None if findings.is_audit else certificate.dr_after, ax)

@@ -43,7 +43,12 @@ def attribute_name(setting: Setting) -> str:
 
 
 def verdict(findings: Findings, comparison: Comparison | None) -> tuple[str, str]:
-    """Return the verdict in two sentences: what the repair did, and what it took."""
+    """Return the verdict in two sentences: what the repair did, and what it took.
+
+    Of an audit: how unfair the model is, and what a repair would take.
+    """
+    if findings.is_audit:
+        return _verdict_of_audit(findings, comparison)
     setting, edits = findings.asked.risk.setting, findings.edits
     name = attribute_name(setting)
     certificate = findings.certificate
@@ -55,17 +60,41 @@ def verdict(findings: Findings, comparison: Comparison | None) -> tuple[str, str
         )
     else:
         first = _verdict_on_held_out(comparison, name)
-    n_cells = setting.own.n_rows * len(setting.own.names)
     if not len(edits):
         return first, "No cell was replaced."
-    columns = pd.Series([show(column, 40) for column in edits.column]).value_counts()
-    rows = len(np.unique(edits.row))
-    most = f"most often in {columns.index[0]} ({columns.iloc[0]:,})"
-    second = (
-        f"That took {count(len(edits), 'cell')} of {n_cells:,} ({percent(len(edits) / n_cells)}), in "
-        f"{count(rows, 'row')}, {most if len(columns) > 1 else f'all in {columns.index[0]}'}"
-    )
+    second = f"That took {_cells(findings)}"
     return first, second + (_other_gaps(comparison) if comparison is not None else "") + "."
+
+
+def _cells(findings: Findings) -> str:
+    """Return how many cells the edits are, in how many rows, and in which column most of them are."""
+    edits, own = findings.edits, findings.asked.risk.setting.own
+    n_cells = own.n_rows * len(own.names)
+    columns = pd.Series([show(column, 40) for column in edits.column]).value_counts()
+    most = f"most often in {columns.index[0]} ({columns.iloc[0]:,})"
+    return (
+        f"{count(len(edits), 'cell')} of {n_cells:,} ({percent(len(edits) / n_cells)}), in "
+        f"{count(len(np.unique(edits.row)), 'row')}, "
+        f"{most if len(columns) > 1 else f'all in {columns.index[0]}'}"
+    )
+
+
+def _verdict_of_audit(findings: Findings, comparison: Comparison | None) -> tuple[str, str]:
+    name = attribute_name(findings.asked.risk.setting)
+    if comparison is None:
+        mean = decimal(float(findings.certificate.dr_before.mean()))
+        first = f"When only {name} changes, the model's output changes by {mean} in the mean of all rows."
+    else:
+        frame: Any = comparison.frame().set_index("measure")
+        dr, accuracy = frame.loc["dr"], frame.loc["accuracy"]
+        first = (
+            f"When only {name} changes, the model's output changes by {decimal(dr.before)} in the mean "
+            f"({decimal(dr.before_low)} to {decimal(dr.before_high)}); its accuracy is "
+            f"{decimal(accuracy.before)}."
+        )
+    if not len(findings.edits):
+        return first, "No cell adds enough to the risk of its row to be replaced; nothing was changed."
+    return first, f"A repair would replace {_cells(findings)}; nothing was changed."
 
 
 def _verdict_on_held_out(comparison: Comparison, name: str) -> str:
@@ -108,12 +137,14 @@ def cards(findings: Findings, comparison: Comparison | None) -> list[dict[str, s
         before, after = (decimal(float(part.mean())) for part in risks)
         shown.append({"label": "Mean risk, consulted model", "before": before, "after": after})
     else:
-        for k, measure in enumerate(MEASURES):
-            before, after = comparison.measures[:, k]
+        for measure in ("dr", "accuracy"):
+            values = [decimal(value) for value in comparison.measures[:, MEASURES.index(measure)]]
             label = "Discriminative risk (DR)" if measure == "dr" else NAMES[measure][0]
-            shown.append({"label": label, "before": decimal(before), "after": decimal(after)})
-        shown = [shown[MEASURES.index("dr")], shown[MEASURES.index("accuracy")]]
-    changed = {"label": "Cells replaced", "before": "", "after": f"{len(edits):,}"}
+            shown.append({"label": label, "before": values[0], "after": values[-1]})
+    if findings.is_audit:
+        shown = [{**card, "before": "", "after": card["before"]} for card in shown]
+    word = "Cells a repair would replace" if findings.is_audit else "Cells replaced"
+    changed = {"label": word, "before": "", "after": f"{len(edits):,}"}
     return [*shown, {**changed, "note": f"{percent(len(edits) / n_cells)} of {n_cells:,}"}]
 
 
@@ -186,18 +217,22 @@ def group_sizes(findings: Findings) -> dict[str, Any]:
 
 
 def fairness_lines(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the measures before and after, as text with intervals."""
-    lines = []
+    """Return the measures before and after, as text with intervals; of an audit, as they are."""
+    lines: list[dict[str, Any]] = []
     frame: Any = comparison.frame()
     for line in frame.itertuples():
         name, meaning = NAMES[str(line.measure)]
+        before = _with_interval(line.before, line.before_low, line.before_high)
+        if comparison.after is None:
+            lines.append({"name": name, "meaning": meaning, "before": before})
+            continue
         is_clear = not line.change_low <= 0 <= line.change_high
         is_better = (line.change > 0) == (line.measure == "accuracy")
         lines.append(
             {
                 "name": name,
                 "meaning": meaning,
-                "before": _with_interval(line.before, line.before_low, line.before_high),
+                "before": before,
                 "after": _with_interval(line.after, line.after_low, line.after_high),
                 "change": _with_interval(line.change, line.change_low, line.change_high),
                 "judged": ("better" if is_better else "worse") if is_clear else "not measurable",
