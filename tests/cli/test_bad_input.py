@@ -77,6 +77,27 @@ def test_files_are_not_overwritten_and_the_input_never_is(refuse, people, tmp_pa
     assert "is not a ledger" in refuse("apply", people, people, "--out", tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
+def test_a_report_that_cannot_be_made_is_told_before_any_work(refuse, monkeypatch, tmp_path, module):
+    # As if it were not installed. The table is not there either: it has not been looked for yet.
+    monkeypatch.setitem(sys.modules, module, None)
+    page = tmp_path / "r.html"
+    for command in (["audit"], ["tune"], ["repair", "--out", tmp_path / "x.csv"]):
+        said = refuse(*command, tmp_path / "none.csv", *WHO, "--report", page)
+        assert said.startswith(f"--report needs {module}")
+        assert "fairshap[report]" in said
+    assert not page.exists()
+
+
+def test_a_report_needs_a_file_of_its_own(refuse, people, tmp_path):
+    out = ["--out", tmp_path / "x.csv"]
+    assert "give --report too" in refuse("audit", people, *WHO, "--redact", code=2)
+    assert "--report - is not taken" in refuse("audit", people, *WHO, "--report", "-", code=2)
+    assert "given for two files" in refuse("repair", people, *WHO, *out, "--report", tmp_path / "x.csv")
+    assert "never overwritten" in refuse("audit", people, *WHO, "--report", people, "--force")
+    assert "there is no folder" in refuse("tune", people, *WHO, "--report", tmp_path / "no" / "r.html")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_leaves_neither_table_nor_ledger(refuse, people, tmp_path):
     full = tmp_path / "full.csv"

@@ -1,5 +1,7 @@
 import csv
+import html
 import json
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -7,12 +9,24 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fairshap import Edits, datasets
 from fairshap.cli._main import run as run_here
+from fairshap.cli._models import make_model
+from fairshap.cli._options import RunOptions
+from fairshap.estimators._trying import THRESHOLDS
 from tests.cli.conftest import WHO
 
 HEAD = {"fairshap", "schema", "command"}
+
+#: A quick model of few columns.
+FEW = [
+    "--model",
+    "logistic",
+    "--drop",
+    "code,credit_amount,duration,purpose,checking_account,saving_accounts",
+]
 
 
 def result(capsys, *args):
@@ -57,7 +71,8 @@ def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people
     args = ["audit", people, *WHO, "--folds", 2, "--seed", 3]
     found = result(capsys, *args, "--jobs", 1)
     assert found == result(capsys, *args, "--jobs", 2)
-    assert set(found) == HEAD | {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows"}
+    names = {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows", "report"}
+    assert set(found) == HEAD | names
     assert found["data"]["columns"]["code"] == "category"
     assert {group["group"]: group["rows"] for group in found["groups"]}.keys() == {"male", "female"}
     assert sum(group["rows"] for group in found["groups"]) == 300
@@ -73,7 +88,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     )
     assert set(found) == HEAD | {
         *("data", "model", "threshold", "edits", "rows_edited", "by_column", "before", "after", "change"),
-        *("out", "ledger"),
+        *("out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
     assert sum(found["by_column"].values()) == found["edits"] > 0
@@ -94,11 +109,76 @@ def test_evaluate_has_all_methods_with_intervals(capsys, people):
 def test_tune_recommends_within_the_limits(capsys, people):
     args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--max-accuracy-drop", 0.05]
     found = result(capsys, "tune", people, *WHO, *args)
-    assert set(found) == HEAD | {"data", "model", "recommended", "reason", "repair", "candidates"}
+    names = {"data", "model", "recommended", "reason", "repair", "candidates", "report"}
+    assert set(found) == HEAD | names
     taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
     base = found["candidates"][0]
     assert taken["allowed"]
     assert base["accuracy"] - taken["accuracy"] <= 0.05
+
+
+def test_the_report_tells_the_command_the_checksum_and_the_same_figures(capsys, people, tmp_path):
+    page = tmp_path / "r.html"
+    args = ["repair", people, *WHO, "--out", tmp_path / "a.csv", "--folds", 2, "--report", page]
+    found = result(capsys, *args, "--redact", "--seed", 5)
+    text = html.unescape(page.read_text())
+    assert f"fairshap {shlex.join(map(str, args))} --redact --seed 5 --json" in text
+    assert found["data"]["sha256"] in text
+    assert "<dt>Seed</dt><dd><bdi>5</bdi></dd>" in text
+    assert "Redacted." in text
+    for side in ("before", "after"):
+        assert f"{found[side]['accuracy']:.4f}" in text
+    # A second time it is there already: neither it nor the table is touched.
+    again = [*args[: 2 + len(WHO)], "--out", tmp_path / "b.csv", "--report", page]
+    assert run_here([str(arg) for arg in again]) == 1
+    assert "--force to replace it" in capsys.readouterr().err
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_an_audit_writes_a_report_and_changes_nothing(capsys, people, tmp_path):
+    page = tmp_path / "r.html"
+    before = people.read_bytes()
+    found = result(capsys, "audit", people, *WHO, "--folds", 2, "--report", page)
+    assert found["report"] == str(page)
+    text = page.read_text()
+    assert "Fairness audit of" in text
+    assert "nothing was changed." in text
+    assert f"{found['measures']['dr']:.4f}" in text
+    assert people.read_bytes() == before
+
+
+def test_tuning_reports_the_trade_off(capsys, people, tmp_path):
+    page = tmp_path / "r.html"
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--report", page]
+    found = result(capsys, "tune", people, *WHO, *args)
+    text = html.unescape(page.read_text())
+    assert "Pareto front" in text
+    assert found["reason"] in text
+
+
+def test_the_threshold_is_found_on_folds(capsys, people, tmp_path):
+    args = [*FEW, "--threshold", "auto", "--folds", 0]
+    found = result(capsys, "repair", people, *WHO, "--out", tmp_path / "a.csv", *args)
+    assert found["threshold"] in THRESHOLDS
+    again = ["--threshold", found["threshold"], "--folds", 0]
+    given = result(capsys, "repair", people, *WHO, "--out", tmp_path / "b.csv", *FEW, *again)
+    assert given["edits"] == found["edits"] > 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_threads_are_those_that_were_asked_for():
+    def openmp():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+
+    with threadpool_limits(2):
+        make_model("logistic", RunOptions(jobs=3), n_rows=100)
+        assert openmp() == {3}
+        # One for a small table, all cores for a large one.
+        make_model("logistic", RunOptions(), n_rows=100)
+        assert openmp() == {1}
+        make_model("logistic", RunOptions(jobs=2), n_rows=100)
+        make_model("logistic", RunOptions(), n_rows=100_000)
+        assert openmp() == {2}
 
 
 def test_the_built_in_tables_are_listed(capsys):
@@ -113,6 +193,7 @@ def test_the_demo_writes_its_files(run, tmp_path):
     edits = Edits.read(tmp_path / "demo" / "compas-edits.csv")
     assert f"{len(edits):,} of 64,926 cells" in done.stdout.decode()
     assert len((tmp_path / "demo" / "compas-repaired.csv").read_text().splitlines()) == 7215
+    assert "Fairness repair of compas, by sex" in (tmp_path / "demo" / "compas-report.html").read_text()
 
 
 @pytest.mark.parametrize("command", ["audit", "repair", "evaluate", "tune", "apply", "datasets", "demo"])

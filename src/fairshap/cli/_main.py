@@ -46,7 +46,7 @@ def run(args: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return int(app(args, prog_name="fairshap", standalone_mode=False) or 0)
+            return int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
         except BrokenPipeError:
             # Whoever read the output has seen enough.
             _discard_output()

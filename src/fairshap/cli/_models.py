@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._model_files import ENDINGS, fit_to_table, load_model
@@ -19,6 +20,9 @@ from fairshap.cli._problem import Problem
 from fairshap.exceptions import MissingExtraError, ModelError
 from fairshap.models import ColumnEncoder, is_frozen
 
+# Rows from which on it helps to train in several threads.
+_SMALL = 20_000
+
 
 def get_model(options: ModelOptions, problem: Problem, run: RunOptions) -> Any:
     """Return the model that was asked for: an estimator, or a fitted one from a file, frozen.
@@ -26,20 +30,33 @@ def get_model(options: ModelOptions, problem: Problem, run: RunOptions) -> Any:
     The table is put into the order of columns, and the target into the labels, that a fitted model takes.
     """
     if options.model in MODELS:
-        return make_model(options.model, run)
+        return make_model(options.model, run, n_rows=len(problem.X))
     path = Path(options.model)
     if not path.suffix and not path.exists():
         raise _unknown("model", options.model)
+    _limit_threads(run, len(problem.X))
     model = load_model(path, trust_pickle=options.trust_pickle)
     fit_to_table(model, path, problem)
     return FrozenEstimator(model)
 
 
-def make_model(name: str, run: RunOptions, option: str = "model") -> Any:
-    """Return an estimator by its name."""
+def make_model(name: str, run: RunOptions, option: str = "model", *, n_rows: int) -> Any:
+    """Return an estimator by its name, for a table of so many rows."""
     if name not in MODELS:
         raise _unknown(option, name)
+    _limit_threads(run, n_rows)
     return MODELS[name](run)
+
+
+def _limit_threads(run: RunOptions, n_rows: int) -> None:
+    """Have libraries use the threads that were asked for; by default one for a small table.
+
+    There more do not help, and while others use the cores, threads that wait for each other can take a
+    hundred times as long.
+    """
+    limit = run.jobs or (1 if n_rows < _SMALL else None)
+    if limit is not None:
+        threadpool_limits(limit)
 
 
 def from_file(model: Any) -> bool:

@@ -49,21 +49,26 @@ def check_table(path: str, source: Source) -> None:
         ) from error
 
 
-def write_both(
-    ledger: str | None, content: Callable[[], bytes], write_table: Callable[[], None], *, force: bool
+def write_all(
+    contents: Sequence[tuple[str | None, Callable[[], bytes]]],
+    write_table: Callable[[], None] = lambda: None,
+    *,
+    force: bool,
 ) -> None:
-    """Write the ledger, if it is asked for, and the table: both or none.
+    """Write the files that are asked for, and last the table: all of them or none.
 
-    The table is written while the ledger lies ready beside its place: whatever goes wrong, neither is there.
+    Each is written while those before it lie ready beside their places: whatever goes wrong, none is there.
     """
-    if ledger is None:
+    asked = [(path, content) for path, content in contents if path is not None]
+    if not asked:
         write_table()
         return
+    (path, content), *rest = asked
 
     def write(file: BinaryIO) -> None:
         file.write(content())
         file.flush()
         os.fsync(file.fileno())
-        write_table()
+        write_all(rest, write_table, force=force)
 
-    write_atomically(ledger, write, force=force)
+    write_atomically(path, write, force=force)

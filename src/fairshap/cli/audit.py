@@ -8,28 +8,35 @@ import typer
 
 from fairshap import FairSHAP, metrics
 from fairshap.cli._models import from_file, get_model
-from fairshap.cli._options import FileOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._options import FileOptions, Force, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
+from fairshap.cli._reporting import ReportOptions, check_report, make_page
+from fairshap.cli._writing import check_writable, write_all
 from fairshap.comparing import Comparison, evaluate_fitted
 from fairshap.comparing import evaluate as compare
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
 
 
 def audit(
+    context: typer.Context,
     file: FileOptions,
     table: TableOptions,
     model: ModelOptions,
     run: RunOptions,
+    page: ReportOptions,
     threshold: Annotated[
         float, typer.Option(min=0, help="From which attribution on a cell is counted.")
     ] = 0.05,
     folds: Annotated[int, typer.Option(min=2, help="Folds that the model is measured on.")] = 5,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
+    force: Force = False,
 ) -> None:
     """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
     output = Output("audit", run)
+    check_report(page)
     problem = open_problem(file, table)
+    check_writable([page.report], force=force, source=problem.source.path)
     estimator = get_model(model, problem, run)
     for note in problem.notes:
         output.note(note)
@@ -44,9 +51,18 @@ def audit(
             n_jobs=run.jobs,
             verbose=run.verbose,
         ).fit(problem.X, problem.y)
+        how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
+        compared = measured.for_report(how if from_file(estimator) else None)
+        write_all(
+            [(page.report, lambda: make_page(context, page, problem, asked, compared=compared, audit=True))],
+            force=force,
+        )
     groups = _groups(problem, measured)
     columns, rows = _columns(asked), _rows(asked, problem, top)
     _print(output, problem, measured, groups, columns, rows)
+    if page.report is not None:
+        output.line()
+        output.line(f"Written: {page.report}")
     output.json(
         data=problem.describe(),
         model=model.model,
@@ -55,6 +71,7 @@ def audit(
         groups=records(groups),
         columns=records(columns),
         rows=records(rows),
+        report=page.report,
     )
 
 

@@ -9,38 +9,48 @@ from fairshap.cli._models import make_model
 from fairshap.cli._options import FileOptions, Force, LimitOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import open_problem
-from fairshap.cli._writing import check_writable, write_both
+from fairshap.cli._reporting import ReportOptions, check_report, make_page
+from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import RecipeOptions, describe, print_repair, repair_table
 
 _MODEL = "hist-gradient-boosting"
 
 
 def demo(
+    context: typer.Context,
     run: RunOptions,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="The folder for the repaired table and the ledger.", metavar="DIR"),
+        typer.Option("--out", "-o", help="The folder for table, ledger and report.", metavar="DIR"),
     ] = Path("fairshap-demo"),
     force: Force = False,
 ) -> None:
     """Repair the built-in COMPAS table and show what that does."""
     output = Output("demo", run)
-    table, ledger = str(out / "compas-repaired.csv"), str(out / "compas-edits.csv")
+    table, ledger, page = (
+        str(out / f"compas-{name}") for name in ("repaired.csv", "edits.csv", "report.html")
+    )
+    options = ReportOptions(page)
+    check_report(options)
     problem = open_problem(FileOptions("compas"), TableOptions())
     # Made before anything is computed, so that a folder that cannot be is known at once.
     out.mkdir(parents=True, exist_ok=True)
-    check_writable([table, ledger], force=force, source=None)
+    check_writable([table, ledger, page], force=force, source=None)
     assert problem.source.dataset is not None  # noqa: S101
     output.line(problem.source.dataset.description)
     output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.")
     output.line()
-    model = make_model(_MODEL, run)
+    model = make_model(_MODEL, run, n_rows=len(problem.X))
     done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, output)
-    write_both(
-        ledger,
-        done.edits.to_bytes,
+    write_all(
+        [
+            (page, lambda: make_page(context, options, problem, done.repair, compared=done.for_report)),
+            (ledger, done.edits.to_bytes),
+        ],
         lambda: problem.source.write(table, done.edits, force=force),
         force=force,
     )
-    print_repair(output, problem, done, [table, ledger])
-    output.json(data=problem.describe(), model=_MODEL, **describe(done), out=table, ledger=ledger)
+    print_repair(output, problem, done, [table, ledger, page])
+    output.json(
+        data=problem.describe(), model=_MODEL, **describe(done), out=table, ledger=ledger, report=page
+    )

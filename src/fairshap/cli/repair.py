@@ -1,5 +1,6 @@
 """``fairshap repair``: the repaired table and the ledger."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -7,13 +8,13 @@ import pandas as pd
 import typer
 
 from fairshap import Edits, FairSHAP
-from fairshap import tune as try_repairs
 from fairshap.cli._models import from_file, get_model, make_model
 from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
+from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
-from fairshap.cli._writing import STANDARD, check_table, check_writable, write_both
+from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
 from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
@@ -54,14 +55,21 @@ class Done:
         """The ledger."""
         return self.repair.edits_
 
+    @property
+    def for_report(self) -> Any:
+        """Before and after as the report takes them; None if they were not measured."""
+        return None if self.compared is None else self.compared.for_report()
+
 
 def repair(
+    context: typer.Context,
     file: FileOptions,
     table: TableOptions,
     model: ModelOptions,
     recipe: RecipeOptions,
     limits: LimitOptions,
     run: RunOptions,
+    page: ReportOptions,
     out: Annotated[
         str, typer.Option("--out", "-o", help="The repaired table; - for standard output.", metavar="FILE")
     ],
@@ -83,21 +91,35 @@ def repair(
         raise typer.BadParameter("--json and a file of - both want standard output; write to a file")
     if edits == STANDARD:
         raise typer.BadParameter("--edits - is not taken; give a file")
+    check_report(page)
     output = Output("repair", run, to_stderr=out == STANDARD)
     problem = open_problem(file, table)
-    check_writable([out, edits], force=force, source=problem.source.path)
+    check_writable([out, edits, page.report], force=force, source=problem.source.path)
     check_table(out, problem.source)
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
-    retrained = estimator if retrain is None else make_model(retrain, run, "retrain")
+    retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     for note in problem.notes:
         output.note(note)
     done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, output)
-    write_both(
-        edits, done.edits.to_bytes, lambda: problem.source.write(out, done.edits, force=force), force=force
+    write_all(
+        [
+            (page.report, lambda: make_page(context, page, problem, done.repair, compared=done.for_report)),
+            (edits, done.edits.to_bytes),
+        ],
+        lambda: problem.source.write(out, done.edits, force=force),
+        force=force,
     )
-    print_repair(output, problem, done, [name for name in (out, edits) if name not in (None, STANDARD)])
-    output.json(data=problem.describe(), model=model.model, **describe(done), out=out, ledger=edits)
+    written = [name for name in (out, edits, page.report) if name is not None and name != STANDARD]
+    print_repair(output, problem, done, written)
+    output.json(
+        data=problem.describe(),
+        model=model.model,
+        **describe(done),
+        out=out,
+        ledger=edits,
+        report=page.report,
+    )
 
 
 def repair_table(
@@ -118,11 +140,19 @@ def repair_table(
         )
     common = {**problem.who, "positive": problem.positive, "n_jobs": run.jobs, "verbose": run.verbose}
     choice = _choice(recipe, limits)
+    is_auto = choice["threshold"] == "auto"
+    if is_auto and (from_file(estimator) or recipe.strategy == "budget"):
+        raise ModelError(
+            "--threshold auto tries repairs on folds with a model that is trained each time, by a strategy "
+            "that has a threshold; give a number."
+        )
     with output.warnings():
-        if recipe.threshold == "auto":
-            choice["threshold"] = _best_threshold(problem, estimator, choice, recipe, run, output)
         sampler = FairSHAP(estimator, **common, **choice, random_state=run.seed)
         sampler.fit(problem.X, problem.y)
+    if is_auto:
+        # Also on the folds: what is measured is the repair that is written.
+        choice["threshold"] = sampler.threshold_
+        output.note(f"threshold {sampler.threshold_:g}, the best on folds for at most a point of accuracy.")
     if not folds:
         return Done(sampler, None)
     if from_file(retrained):
@@ -145,7 +175,7 @@ def repair_table(
 def _choice(recipe: RecipeOptions, limits: LimitOptions) -> dict[str, Any]:
     """Return the parameters of the repair that options stand for."""
     budget = recipe.budget
-    threshold: float | None = None
+    threshold: float | str = "auto"
     if recipe.threshold != "auto":
         try:
             threshold = float(recipe.threshold)
@@ -181,42 +211,6 @@ def limit_params(limits: LimitOptions) -> dict[str, Any]:
     }
 
 
-def _best_threshold(
-    problem: Problem,
-    estimator: Any,
-    choice: dict[str, Any],
-    recipe: RecipeOptions,
-    run: RunOptions,
-    output: Output,
-) -> float:
-    """Return the threshold that does the most within one point of accuracy."""
-    if from_file(estimator) or recipe.strategy == "budget":
-        raise ModelError(
-            "--threshold auto tries repairs on folds with a model that is trained each time, by a strategy "
-            "that has a threshold; give a number."
-        )
-    others = {name: value for name, value in choice.items() if name not in ("threshold", "strategy")}
-    tuning = try_repairs(
-        problem.X,
-        problem.y,
-        estimator,
-        **problem.who,
-        positive=problem.positive,
-        strategies=[recipe.strategy],
-        augments=[None],
-        random_state=run.seed,
-        n_jobs=run.jobs,
-        verbose=run.verbose,
-        **others,
-    )
-    # Twins alone are among what is tried, with a threshold that nothing reaches.
-    threshold = float(tuning.repair.threshold or 0)
-    if threshold == float("inf"):
-        threshold = 0.05
-    output.note(f"threshold {threshold:g}, the best on folds within an accuracy drop of 0.01.")
-    return threshold
-
-
 def describe(done: Done) -> dict[str, Any]:
     """Return a repair as JSON takes it."""
     edits = done.edits
@@ -237,7 +231,7 @@ def describe(done: Done) -> dict[str, Any]:
     return found
 
 
-def print_repair(output: Output, problem: Problem, done: Done, written: list[str | None]) -> None:
+def print_repair(output: Output, problem: Problem, done: Done, written: Sequence[str]) -> None:
     """Print what was measured, what was edited and where it is."""
     if done.compared is not None:
         _print_measures(output, done.compared)
@@ -262,7 +256,7 @@ def print_repair(output: Output, problem: Problem, done: Done, written: list[str
         )
     if written:
         output.line()
-        output.line(f"Written: {', '.join(map(str, written))}")
+        output.line(f"Written: {', '.join(written)}")
 
 
 def _print_measures(output: Output, compared: Comparison) -> None:

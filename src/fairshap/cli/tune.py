@@ -7,20 +7,24 @@ import typer
 from fairshap import FairSHAP
 from fairshap import tune as try_repairs
 from fairshap.cli._models import from_file, get_model
-from fairshap.cli._options import FileOptions, LimitOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output, records, with_interval
 from fairshap.cli._problem import open_problem
+from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
+from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import check_limits, limit_params
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
 
 
 def tune(
+    context: typer.Context,
     file: FileOptions,
     table: TableOptions,
     model: ModelOptions,
     limits: LimitOptions,
     run: RunOptions,
+    page: ReportOptions,
     max_accuracy_drop: Annotated[
         float, typer.Option(min=0, max=1, help="How much accuracy a repair may lose.")
     ] = 0.01,
@@ -48,10 +52,13 @@ def tune(
         int | None, typer.Option(min=1, help="How often the folds are drawn; more for few rows.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
+    force: Force = False,
 ) -> None:
     """Try many repairs on folds and say which to take."""
     output = Output("tune", run)
+    check_report(page)
     problem = open_problem(file, table)
+    check_writable([page.report], force=force, source=problem.source.path)
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
     if from_file(estimator):
@@ -82,6 +89,11 @@ def tune(
             verbose=run.verbose,
             **more,
         )
+        if page.report is not None:
+            made = tuning.repair.set_params(verbose=run.verbose).fit(problem.X, problem.y)
+            write_all(
+                [(page.report, lambda: make_page(context, page, problem, made, tuning=tuning))], force=force
+            )
     frame = tuning.frame()
     output.line(f"{tuning.reason}")
     output.line()
@@ -101,6 +113,8 @@ def tune(
     )
     output.line()
     output.line(f"The best repair within the limits: {_options(tuning.repair)}")
+    if page.report is not None:
+        output.line(f"Written: {page.report}")
     output.json(
         data=problem.describe(),
         model=model.model,
@@ -108,6 +122,7 @@ def tune(
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
         candidates=records(frame),
+        report=page.report,
     )
 
 
