@@ -1,7 +1,7 @@
-# The two commands: `make demo` and `make test`. Both make `.venv` first; the demo installs the core only.
+# The two commands: `make demo` and `make test`. Both make `.venv` first; the demo installs the core and the report.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
-# core: what `pip install fairshap` brings. dev: everything that tests and benchmarks need.
+# demo: what `pip install fairshap[report]` brings. dev: everything that tests and benchmarks need.
 WITH ?= dev
 BIN := .venv/bin
 
@@ -15,13 +15,13 @@ setup:
 		echo "Installing fairshap ($(WITH)) into .venv"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
 		if [ "$(WITH)" = dev ]; then group="--group dev"; fi && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$group --editable . && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$group --editable ".[report]" && \
 		touch $$stamp; \
 	fi
 
 demo:
-	@$(MAKE) --no-print-directory setup WITH=core
-	@$(BIN)/python examples/demo.py --out demo-output
+	@$(MAKE) --no-print-directory setup WITH=demo
+	@$(BIN)/fairshap demo --out demo-output --force
 
 test: setup browser lint types layers tests
 

@@ -1,7 +1,7 @@
 """What a first run waits for: imports, the compiler, and then the same again with the compiler's cache.
 
 Each run is a process of its own that repairs a table with XGBoost; the peer is the same process with the
-model's fit alone. The small table (400 rows) needs no compiled code, COMPAS does. One JSON line at
+model's fit alone. The small table (400 rows) and COMPAS need no compiled code, Adult does. One JSON line at
 the end.
 """
 
@@ -14,7 +14,7 @@ import time
 
 from fairshap import FairSHAP, datasets
 
-TABLES = ("small", "compas")
+TABLES = ("small", "compas", "adult")
 
 
 def run(table: str, what: str) -> None:

@@ -87,20 +87,6 @@ def test_importing_the_package_loads_nothing_that_may_not_be_needed(extra):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_demo_tells_the_story_and_writes_the_files(tmp_path):
-    run = subprocess.run(
-        [sys.executable, ROOT / "examples" / "demo.py", "--out", tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert re.search(r"DR +0\.\d{4} +0\.\d{4}", run.stdout)
-    assert run.stdout.count(" -> ") == 10
-    edits = fairshap.Edits.read(tmp_path / "compas-edits.csv")
-    assert f"{len(edits)} of 45,441 cells" in run.stdout
-    assert len((tmp_path / "compas-repaired.csv").read_text().splitlines()) == 5050
-
-
 def test_the_readme_s_code_runs_as_it_stands():
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)

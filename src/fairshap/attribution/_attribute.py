@@ -34,7 +34,7 @@ _AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
 _ESTIMATE_WORK = 1 << 18
 
 # Coalitions up to which calling the model is done before compiled code is even loaded.
-_SMALL = 20_000
+_SMALL = 30_000
 
 
 def attribute(
