@@ -107,6 +107,23 @@ def test_a_full_disk_leaves_neither_table_nor_ledger(refuse, people, tmp_path):
     )
     assert "the disk is full" in said
     assert [path.name for path in tmp_path.iterdir()] == ["full.csv"]
+    # The other way round: the report does not fit, and neither table nor ledger is there.
+    full.rename(tmp_path / "full.html")
+    files = ["--out", tmp_path / "x.csv", "--edits", tmp_path / "e.csv", "--report", tmp_path / "full.html"]
+    assert "the disk is full" in refuse("repair", people, *WHO, *files, "--folds", 0, "-q")
+    assert [path.name for path in tmp_path.iterdir()] == ["full.html"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write to")
+def test_a_folder_that_cannot_be_written_to_is_told_before_any_work(refuse, people, tmp_path):
+    # A model that is not known comes later: what is told is the folder.
+    unknown = ["--model", "none"]
+    for command in (["audit"], ["tune"], ["repair", "--out", tmp_path / "x.csv"]):
+        said = refuse(*command, people, *WHO, *unknown, "--report", "/proc/r.html")
+        assert said.startswith("'/proc/r.html' cannot be written")
+    assert "cannot be written" in refuse("repair", people, *WHO, *unknown, "--out", "/proc/x.csv")
+    assert "'/proc/demo'" in refuse("demo", "--out", "/proc/demo")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything can be written as root")

@@ -1,6 +1,7 @@
 import csv
 import html
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -192,6 +193,7 @@ def test_the_demo_writes_its_files(run, tmp_path):
     done = run("demo", "--out", "demo", "--quiet")
     edits = Edits.read(tmp_path / "demo" / "compas-edits.csv")
     assert f"{len(edits):,} of 64,926 cells" in done.stdout.decode()
+    assert re.search(r"DR +0\.\d{4} +0\.\d{4}", done.stdout.decode())
     assert len((tmp_path / "demo" / "compas-repaired.csv").read_text().splitlines()) == 7215
     assert "Fairness repair of compas, by sex" in (tmp_path / "demo" / "compas-report.html").read_text()
 

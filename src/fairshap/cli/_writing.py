@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from fairshap.cli._texts import quote
 from fairshap.exceptions import FileError, FileFormatError
-from fairshap.files import Source, write_atomically
+from fairshap.files import Source, check_folder, write_atomically
 from fairshap.files._formats import format_of
 
 STANDARD = "-"
@@ -30,10 +30,8 @@ def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | N
                 raise FileError(f"{str(path)!r} is the file that is read, which is never overwritten.")
             if path.is_file() and not force:
                 raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
-        elif not os.access(path.resolve().parent, os.W_OK):
-            raise FileError(
-                f"{str(path)!r} cannot be written, its folder is read-only for you; give another."
-            )
+        if path.is_file() or not path.exists():
+            check_folder(path)
 
 
 def check_table(path: str, source: Source) -> None:

@@ -36,10 +36,6 @@ def demo(
     # Made before anything is computed, so that a folder that cannot be is known at once.
     out.mkdir(parents=True, exist_ok=True)
     check_writable([table, ledger, page], force=force, source=None)
-    assert problem.source.dataset is not None  # noqa: S101
-    output.line(problem.source.dataset.description)
-    output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.")
-    output.line()
     model = make_model(_MODEL, run, n_rows=len(problem.X))
     done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, output)
     write_all(
@@ -50,6 +46,10 @@ def demo(
         lambda: problem.source.write(table, done.edits, force=force),
         force=force,
     )
+    assert problem.source.dataset is not None  # noqa: S101
+    output.line(problem.source.dataset.description)
+    output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.")
+    output.line()
     print_repair(output, problem, done, [table, ledger, page])
     output.json(
         data=problem.describe(), model=_MODEL, **describe(done), out=table, ledger=ledger, report=page

@@ -262,7 +262,10 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
 def _print_measures(output: Output, compared: Comparison) -> None:
     before, after = (line for _, line in compared.frame().iterrows())
     change = compared.changes().iloc[1]
-    output.line(f"Trained before and after the repair, measured on {compared.n_folds} folds of other rows")
+    output.line(
+        f"Trained before and after the repair (edits alone, without twins), measured on {compared.n_folds} "
+        "folds of other rows"
+    )
     output.table(
         ["measure", "before", "after", "change [95 % interval]", "meaning"],
         [

@@ -83,9 +83,26 @@ def _check_may_write(given: Path, target: Path, force: bool, source: str | os.Pa
         raise FileError(f"{str(given)!r} exists already; give another name, or force to replace it.")
 
 
-def _write_beside(target: Path, write: Callable[[BinaryIO], object], force: bool) -> None:
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise an error if nothing can be written beside a path: a file is made there, and removed again.
+
+    Permissions alone do not tell: a superuser has them all, and a folder can be read-only for other reasons.
+    """
+    beside = _beside(Path(path).resolve())
+    try:
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        beside.unlink()
+    except OSError as error:
+        raise FileError(_explain(Path(path), error)) from error
+
+
+def _beside(target: Path) -> Path:
     # Cut, so that a name as long as names may be can still be written.
-    beside = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+
+
+def _write_beside(target: Path, write: Callable[[BinaryIO], object], force: bool) -> None:
+    beside = _beside(target)
     try:
         # Opened with the mode of any new file, which the user's mask then restricts.
         with os.fdopen(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o666), "wb") as file:
