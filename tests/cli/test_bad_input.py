@@ -152,6 +152,25 @@ def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(number, code):
+    args = [sys.executable, "-m", "fairshap_command", "datasets"]
+    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        status = Path(f"/proc/{command.pid}/status")
+        # From the moment on that the command, and not Python itself, waits for SIGTERM.
+        caught = 0
+        while not caught >> (signal.SIGTERM - 1) & 1:
+            line = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+            caught = int(line.split()[1], 16)
+        command.send_signal(number)
+        said, out = command.stderr.read().decode(), command.stdout.read()
+    assert command.returncode == code
+    assert said.count("\n") == 1
+    assert said.endswith("nothing was written.\n")
+    assert out == b""
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

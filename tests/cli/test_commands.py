@@ -38,7 +38,7 @@ def result(capsys, *args):
 
 def test_the_command_is_installed_under_its_name():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == {"fairshap": "fairshap.cli:main"}
+    assert project["project"]["scripts"] == {"fairshap": "fairshap_command:main"}
 
 
 def test_a_repair_changes_the_edited_cells_and_no_other_byte(run, people, tmp_path):
