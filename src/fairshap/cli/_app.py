@@ -18,8 +18,8 @@ from fairshap.cli.tune import tune
 
 _CODES = (
     "Exit codes: 0 it is done; 1 the table, a file or an option's value cannot be used; 2 wrong usage; 70 a "
-    "fault in fairshap; 130 interrupted; 143 terminated. Errors are one sentence on standard error, and then "
-    "nothing is written."
+    "fault in fairshap; 130 interrupted; 141 nobody reads the output; 143 terminated. Errors are one "
+    "sentence on standard error, and then nothing is written."
 )
 
 app = typer.Typer(
