@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
+from fairshap.attribution import _attribute
 from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning
 from fairshap.models import fit_model
 from tests.conftest import to_library, to_pandas
@@ -178,7 +179,9 @@ def test_what_makes_no_sense_is_refused_before_anything_is_fitted(params, text, 
         {"threshold": 0.1},
     ],
 )
-def test_screening_changes_no_edit_whatever_the_strategy(params):
+def test_screening_changes_no_edit_whatever_the_strategy(params, monkeypatch):
+    # Small tables, such as this one, are not screened.
+    monkeypatch.setattr(_attribute, "_SMALL", 0)
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     plain, screened = (
@@ -188,7 +191,8 @@ def test_screening_changes_no_edit_whatever_the_strategy(params):
     pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
 
 
-def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there():
+def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypatch):
+    monkeypatch.setattr(_attribute, "_SMALL", 0)
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     for strategy in ("threshold", "optimal"):
@@ -212,7 +216,8 @@ def test_why_there_are_no_edits_is_said(params, text):
         repair(**params)
 
 
-def test_that_all_rows_were_screened_out_is_no_trouble():
+def test_that_all_rows_were_screened_out_is_no_trouble(monkeypatch):
+    monkeypatch.setattr(_attribute, "_SMALL", 0)
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     with pytest.warns(NothingToRepairWarning, match="no attribution reaches threshold=5, and the mean risk"):
         fs = FairSHAP(**who, threshold=5, screen=True, random_state=0).fit(table.X, table.y)
