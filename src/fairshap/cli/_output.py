@@ -106,7 +106,8 @@ def show(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, float):
-        return f"{cell:.4f}" if abs(cell) < 1 else f"{cell:,.6g}"
+        # Adding zero makes a plain zero of what rounds to a negative one.
+        return f"{round(cell, 4) + 0.0:.4f}" if abs(cell) < 1 else f"{cell:,.6g}"
     return escape(cell)
 
 
