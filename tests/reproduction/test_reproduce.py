@@ -10,12 +10,13 @@ import time
 import pandas as pd
 import pytest
 
-from fairshap.reproduction import reproduce
+from fairshap.reproduction import EXPERIMENTS, reproduce
 from fairshap.reproduction._experiment import Job, Options
 from fairshap.reproduction._main import plan
 from fairshap.reproduction._records import Records, fingerprint
 from fairshap.reproduction._runner import run_jobs
 
+KNOWN = ", ".join(map(repr, [*EXPERIMENTS, "all"]))
 SMALL = ["--settings", "german:sex", "--folds", "2"]
 
 
@@ -159,7 +160,7 @@ def test_what_was_finished_before_a_job_failed_is_kept(tmp_path):
     [
         (
             ["mian"],
-            "there is no experiment 'mian'; there are 'main', 'ablation', 'all'. Did you mean 'main'?",
+            f"there is no experiment 'mian'; there are {KNOWN}. Did you mean 'main'?",
         ),
         (["main", "--settings", "german:sx"], "Did you mean 'german:sex'?"),
     ],

@@ -92,6 +92,8 @@ class Experiment:
         From the records of all jobs, in the order of the plan, and the options to the findings.
     packages : tuple of str
         What it imports beyond fairshap's own dependencies.
+    optional : tuple of str
+        What it uses where it is installed, and does without where it is not.
     """
 
     name: str
@@ -99,3 +101,4 @@ class Experiment:
     plan: Callable[[Options], list[Job]]
     finish: Callable[[list[Record], Options], Findings]
     packages: tuple[str, ...] = ("xgboost", "fairlearn", "matplotlib")
+    optional: tuple[str, ...] = ()

@@ -12,13 +12,15 @@ from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.reproduction._ablation import ABLATION
 from fairshap.reproduction._experiment import Experiment, Options
 from fairshap.reproduction._main import MAIN
+from fairshap.reproduction._models import MODELS
 from fairshap.reproduction._records import Records
 from fairshap.reproduction._runner import run_jobs
 from fairshap.reproduction._settings import check_settings
+from fairshap.reproduction._versions import DISTRIBUTIONS
 from fairshap.reproduction._writing import write_findings
 
 #: All experiments, in the order in which they are run.
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (MAIN, ABLATION)}
+EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (MAIN, ABLATION, MODELS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def reproduce(
     Parameters
     ----------
     names : str or iterable of str
-        The experiments: "main", "ablation", or "all".
+        The experiments, such as "main" (``EXPERIMENTS`` lists them), or "all".
     out : path-like
         A folder; each experiment has its own in it. They are made if they are not there.
     settings : iterable of str, optional
@@ -148,4 +150,6 @@ def _at_least(value: int, name: str, least: int) -> int:
 def _require(experiment: Experiment) -> None:
     for package in experiment.packages:
         if find_spec(package) is None:
-            raise MissingExtraError(f"reproduce {experiment.name}", package, "reproduce")
+            raise MissingExtraError(
+                f"reproduce {experiment.name}", DISTRIBUTIONS.get(package, package), "reproduce"
+            )

@@ -30,7 +30,7 @@ def write_findings(folder: Path, experiment: Experiment, findings: Findings, opt
             contents[f"{name}.{kind}"] = _figure(draw, kind)
     setup = {
         "experiment": experiment.name,
-        "versions": versions(*experiment.packages),
+        "versions": versions(*experiment.packages, *experiment.optional),
         "options": asdict(options),
     }
     contents["versions.json"] = (json.dumps(setup, indent=2) + "\n").encode()
