@@ -12,6 +12,7 @@ from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.reproduction._ablation import ABLATION
 from fairshap.reproduction._experiment import Experiment, Options
 from fairshap.reproduction._main import MAIN
+from fairshap.reproduction._matching import MATCHING
 from fairshap.reproduction._models import MODELS
 from fairshap.reproduction._records import Records
 from fairshap.reproduction._runner import run_jobs
@@ -20,7 +21,9 @@ from fairshap.reproduction._versions import DISTRIBUTIONS
 from fairshap.reproduction._writing import write_findings
 
 #: All experiments, in the order in which they are run.
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (MAIN, ABLATION, MODELS)}
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (MAIN, ABLATION, MODELS, MATCHING)
+}
 
 
 @dataclass(frozen=True, slots=True)
