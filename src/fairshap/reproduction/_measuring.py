@@ -55,11 +55,11 @@ class Fold:
         return {"sensitive": self.sensitive, "privileged": 1.0}
 
 
-def fit_model(X: Floats, y: Ints) -> Any:
+def fit_model(X: Floats, y: Ints, sample_weight: Floats | None = None) -> Any:
     """Return the paper's model, fitted in one thread."""
     from xgboost import XGBClassifier
 
-    return XGBClassifier(n_jobs=1).fit(X, y)
+    return XGBClassifier(n_jobs=1).fit(X, y, sample_weight=sample_weight)
 
 
 def judge(model: Any, fold: Fold, rows: Floats, *, sees_attribute: bool = True) -> dict[str, float]:

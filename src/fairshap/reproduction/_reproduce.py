@@ -18,12 +18,14 @@ from fairshap.reproduction._models import MODELS
 from fairshap.reproduction._records import Records
 from fairshap.reproduction._runner import run_jobs
 from fairshap.reproduction._settings import check_settings
+from fairshap.reproduction._threshold import THRESHOLD
 from fairshap.reproduction._versions import DISTRIBUTIONS
 from fairshap.reproduction._writing import write_findings
 
 #: All experiments, in the order in which they are run.
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (MAIN, ABLATION, MODELS, EXPLAINING, MATCHING)
+    experiment.name: experiment
+    for experiment in (MAIN, ABLATION, MODELS, EXPLAINING, MATCHING, THRESHOLD)
 }
 
 
