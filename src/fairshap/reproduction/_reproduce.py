@@ -10,6 +10,7 @@ from typing import Any
 from fairshap._messages import did_you_mean, listing
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.reproduction._ablation import ABLATION
+from fairshap.reproduction._beyond import BEYOND
 from fairshap.reproduction._curves import CURVES
 from fairshap.reproduction._experiment import Experiment, Options
 from fairshap.reproduction._explainers import EXPLAINING
@@ -26,7 +27,7 @@ from fairshap.reproduction._writing import write_findings
 #: All experiments, in the order in which they are run.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (MAIN, ABLATION, MODELS, EXPLAINING, MATCHING, THRESHOLD, CURVES)
+    for experiment in (MAIN, ABLATION, MODELS, EXPLAINING, MATCHING, THRESHOLD, CURVES, BEYOND)
 }
 
 
