@@ -89,9 +89,10 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     )
     assert set(found) == HEAD | {
         *("data", "model", "threshold", "edits", "rows_edited", "by_column", "before", "after", "change"),
-        *("out", "ledger", "report"),
+        *("with_twins", "out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
+    assert found["with_twins"]["dr"] < found["after"]["dr"]
     assert sum(found["by_column"].values()) == found["edits"] > 0
     assert not {"age", "credit_amount", "sex"} & set(found["by_column"])
     assert len(pd.read_parquet(out)) == 300

@@ -159,13 +159,18 @@ def repair_table(
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
         return Done(sampler, None)
     with output.warnings(NothingToRepairWarning, MarginWarning):
-        alike = FairSHAP(estimator, **problem.who, **choice, random_state=run.seed, n_jobs=run.jobs)
+        alike, with_twins = (
+            FairSHAP(
+                estimator, **problem.who, **choice, augment=augment, random_state=run.seed, n_jobs=run.jobs
+            )
+            for augment in (None, "edited")
+        )
         compared = compare(
             problem.X,
             problem.y,
             retrained,
             **common,
-            methods={"before": None, "after": alike},
+            methods={"before": None, "after": alike, "with twins": with_twins},
             n_folds=folds,
             random_state=run.seed,
         )
@@ -223,10 +228,11 @@ def describe(done: Done) -> dict[str, Any]:
         },
         "before": None,
         "after": None,
+        "with_twins": None,
         "change": None,
     }
     if done.compared is not None:
-        found["before"], found["after"] = records(done.compared.frame())
+        found["before"], found["after"], found["with_twins"] = records(done.compared.frame())
         found["change"] = records(done.compared.changes())[1]
     return found
 
@@ -260,7 +266,7 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
 
 
 def _print_measures(output: Output, compared: Comparison) -> None:
-    before, after = (line for _, line in compared.frame().iterrows())
+    before, after, with_twins = (line for _, line in compared.frame().iterrows())
     change = compared.changes().iloc[1]
     output.line(
         f"Trained before and after the repair (edits alone, without twins), measured on {compared.n_folds} "
@@ -279,5 +285,10 @@ def _print_measures(output: Output, compared: Comparison) -> None:
             for name, what in MEANINGS.items()
         ],
         left=(0, 4),
+    )
+    figures = ", ".join(f"{name.upper()} {with_twins[name]:.4f}" for name in MEANINGS if name != "accuracy")
+    output.line(
+        "With twins of the edited rows, which FairSHAPClassifier makes in Python: accuracy "
+        f"{with_twins['accuracy']:.4f}, {figures}."
     )
     output.line()
