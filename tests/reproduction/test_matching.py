@@ -52,7 +52,7 @@ def test_the_paper_s_fairshap_stands_beside_nearest_rows(findings):
 def test_both_figures_are_drawn(findings):
     ax = findings.figures["matching"]()
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert labels == [f"Adult, all rows: {group}" for group in ("unprivileged", "privileged", "all")]
+    assert labels == [f"Adult, all rows: {group}" for group in ("unprivileged", "privileged", "both groups")]
     assert findings.figures["matching_ways"]().size == 4
 
 

@@ -33,14 +33,16 @@ def draw_distances(near: pd.DataFrame, ax: Any = None) -> Any:
             ax.errorbar(
                 means, at + shift + 0.04 * k, xerr=stds, color=colour, ms=4.5, lw=1, label=label, **marker
             )
-    tables = {"Kdd": "Census KDD"}
-    labels = [f"{tables.get(table, table)}, {_PARTS[part]}: {group}" for table, part, group in keys]
+    names = {"Kdd": "Census KDD", "all": "both groups"}
+    labels = [
+        f"{names.get(table, table)}, {_PARTS[part]}: {names.get(group, group)}" for table, part, group in keys
+    ]
     ax.set_yticks(range(len(keys)), labels)
     ax.set_ylim(len(keys) - 0.5, -0.5)
     for between in range(1, len(keys)):
         ax.axhline(between - 0.5, color=GREY, lw=0.4, alpha=0.5)
     ax.set_xlim(left=0)
     ax.set_xlabel("distance, mean and standard deviation over the rows of the group")
-    handles, names = ax.get_legend_handles_labels()
-    ax.figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False)
+    handles, titles = ax.get_legend_handles_labels()
+    ax.figure.legend(handles, titles, loc="outside lower center", ncols=2, frameon=False)
     return ax

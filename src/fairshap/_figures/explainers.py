@@ -11,7 +11,7 @@ _COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 _PANELS = {
     "row_seconds": "CPU milliseconds a row",
     "largest_error": "largest error of a value",
-    "share_differing": "edits that differ, in % of the exact ones",
+    "share_differing": "edits that differ, % of the exact ones",
 }
 
 
@@ -21,7 +21,7 @@ def draw_explainers(lines: pd.DataFrame, axes: Any = None) -> Any:
     The methods with a ``largest_error`` of NaN are the exact ones, with which the others are compared.
     """
     labels, methods = (list(dict.fromkeys(lines[name])) for name in ("label", "method"))
-    axes = np.atleast_1d(new_axes(len(_PANELS), axes, size=(3.6, 1.0 + 0.26 * len(labels) * len(methods))))
+    axes = np.atleast_1d(new_axes(len(_PANELS), axes, size=(3.9, 1.0 + 0.26 * len(labels) * len(methods))))
     colours = iter(_COLOURS)
     by_method = {
         method: ORANGE
@@ -37,11 +37,13 @@ def draw_explainers(lines: pd.DataFrame, axes: Any = None) -> Any:
             if np.isnan(value):
                 ax.text(0.02, y, "exact", transform=ax.get_yaxis_transform(), va="center", color=ORANGE)
                 continue
-            ax.barh(y, value, height=0.62, color=by_method[line["method"]])
-            ax.annotate(_short(value), (value, y), (3, 0), textcoords="offset points", va="center", size=8)
+            # Dots, not bars: a logarithmic axis has no zero for a bar to begin at.
+            ax.plot(value, y, "o", ms=7, color=by_method[line["method"]])
+            ax.annotate(_short(value), (value, y), (7, 0), textcoords="offset points", va="center", size=8)
         if column != "share_differing":
             ax.set_xscale("log")
-        ax.margins(x=0.22)
+        ax.margins(x=0.25)
+        ax.grid(axis="x", alpha=0.3)
         ax.set_title(title)
         names = [f"{label}, {method}" for label, method in at]
         ax.set_yticks(range(len(at)), names if ax is axes[0] else [""] * len(at))

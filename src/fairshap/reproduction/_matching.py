@@ -213,7 +213,8 @@ def _ways(records: list[Record]) -> pd.DataFrame:
 
 def _ways_text(ways: pd.DataFrame, options: Options) -> str:
     means = ways.pivot_table(index="setting", columns=["method", "metric"], values="mean", sort=False)
-    spread = ways[ways["metric"] == "dr"].groupby("setting")["std"].max()
+    of_ways = ways[(ways["metric"] == "dr") & (ways["method"] != "Baseline")]
+    spread = of_ways.groupby("setting")["std"].max()
     said = []
     for setting in means.index:
         risk = {method: means.loc[setting, (method, "dr")] for method in METHODS}

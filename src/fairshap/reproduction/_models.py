@@ -188,7 +188,8 @@ def _what_it_shows(compared: pd.DataFrame) -> str:
     fell = change[change < 0]
     others = [
         f"{model} on {label_of(setting)} ({change[setting, model]:+.0%}, "
-        f"{means.loc[(setting, model), ('FairSHAP', 'edits')]:.0f} edits a fold)"
+        f"{means['FairSHAP', 'edits'][setting, model]:.0f} edits a fold, the largest attribution "
+        f"{means['FairSHAP', 'largest_phi'][setting, model]:.3f})"
         for setting, model in change[change >= 0].index
     ]
     text = f"FairSHAP lowers DR with {len(fell)} of {len(change)} classifiers and tables"
