@@ -43,6 +43,8 @@ def draw_explainers(lines: pd.DataFrame, axes: Any = None) -> Any:
         if column != "share_differing":
             ax.set_xscale("log")
         ax.margins(x=0.25)
+        if column == "share_differing":
+            ax.set_xlim(left=-0.05 * ax.get_xlim()[1])
         ax.grid(axis="x", alpha=0.3)
         ax.set_title(title)
         names = [f"{label}, {method}" for label, method in at]
