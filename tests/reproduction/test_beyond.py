@@ -67,18 +67,36 @@ def test_invalid_rows_are_counted_by_hand():
                 categorical.add(row)
                 if rows[row, columns].tolist().count(1.0) != 1:
                     bad.add(row)
-    result = count_invalid(edits, rows, arrays.players)
+    result = count_invalid(edits, fold.X, rows, arrays.players)
     assert result["invalid"] == len(bad) / len(set(edits.row.tolist()))
     assert result["invalid_categorical"] == len(bad) / len(categorical)
 
 
 def test_what_is_a_share_of_nothing_is_left_out():
     none = Edits(np.empty(0, np.int64), [], [], [], [], np.empty(0), np.empty(0, np.int64))
-    assert count_invalid(none, np.zeros((2, 3)), {"job": [1, 2]}) == {"values": 0.0}
+    zeros = np.zeros((2, 3))
+    assert count_invalid(none, zeros, zeros, {"job": [1, 2]}) == {"values": 0.0}
     # A number is edited: there is no category that could be invalid.
     one = Edits(np.array([1]), [1], [0], [0.0], [5.0], np.array([0.2]), np.array([0]))
-    rows = np.array([[0.0, 1, 0], [5.0, 0, 1]])
-    assert count_invalid(one, rows, {"job": [1, 2]}) == {"values": 1.0, "invalid": 0.0}
+    before, after = np.array([[5.0, 1, 0], [0.0, 0, 1]]), np.array([[5.0, 1, 0], [5.0, 0, 1]])
+    assert count_invalid(one, before, after, {"job": [1, 2]}) == {"values": 1.0, "invalid": 0.0}
+
+
+def edits_of(*cells):
+    """Return the edits of a row, a column and a reference each."""
+    row, column, reference = (list(part) for part in zip(*cells, strict=True))
+    n = len(cells)
+    values = [0.0] * n
+    return Edits(np.array(row), row, column, values, values, np.zeros(n), np.array(reference))
+
+
+def test_a_missing_category_that_a_row_had_or_was_given_is_valid():
+    # The last row has no job. The first gets that from it, the second loses half of its own.
+    before = np.array([[0.0, 1, 0], [0.0, 1, 0], [0.0, 0, 1], [9.0, 0, 0]])
+    after = np.array([[0.0, 0, 0], [0.0, 0, 0], [0.0, 0, 1], [0.0, 0, 0]])
+    edits = edits_of((0, 1, 3), (1, 1, 2), (3, 0, 2))
+    found = count_invalid(edits, before, after, {"job": [1, 2]})
+    assert found == {"values": 3.0, "invalid": pytest.approx(1 / 3), "invalid_categorical": 1 / 2}
 
 
 def test_what_is_tuned_is_said(found):

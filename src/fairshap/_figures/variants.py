@@ -26,6 +26,7 @@ def draw_variants(relative: pd.DataFrame, methods: Sequence[str]) -> Any:
         The methods, the first on top; those that no setting has are left out.
     """
     known = [name for name in methods if name in relative.index.get_level_values("method")]
+    names = ["FairSHAP (the paper's)" if name == "FairSHAP" else name for name in known]
     labels = list(relative.index.unique("label"))
     axes = new_grid(1, len(_TITLES), size=(3.4, 1.4 + 0.3 * len(known)))[0]
     for ax, (metric, title) in zip(axes, _TITLES.items(), strict=True):
@@ -36,7 +37,7 @@ def draw_variants(relative: pd.DataFrame, methods: Sequence[str]) -> Any:
         for between in range(1, len(known)):
             ax.axhline(between - 0.5, color=GREY, lw=0.4, alpha=0.5)
         ax.axvline(0 if metric == "accuracy" else 1, color=GREY, ls="--", lw=1)
-        ax.set_yticks(range(len(known)), known if ax is axes[0] else [""] * len(known))
+        ax.set_yticks(range(len(known)), names if ax is axes[0] else [""] * len(known))
         ax.set_ylim(len(known) - 0.5, -0.5)
         ax.set_title(title if metric == "accuracy" else f"{title}, relative to the baseline", fontsize=9)
         if metric == "accuracy":

@@ -90,8 +90,8 @@ def finish(records: list[Record], options: Options) -> Findings:
         "rows, for the lowest mean of DR, DP and EO at no more than 0.01 of accuracy.",
         *_sentences(means, relative),
         f"## All figures\n\n{SPREAD_LEGEND} *edits* counts cells of the encoded table, *values* the values "
-        "of the raw table that they change, and *invalid* is the share of the edited rows that are of no "
-        "category, or of two, in some column.",
+        "of the raw table that they change, and *invalid* is the share of the edited rows that came to be of "
+        "no category, or of several, in some column.",
         spread_table(compared, _SHOWN, {"label": "setting", "method": "method"}, missing="-"),
     ]
     if picked:
@@ -135,11 +135,14 @@ def _sentences(means: pd.DataFrame, relative: pd.DataFrame) -> list[str]:
     fewer, n = _range(optimal["values"] / plain["values"]), len(paper)
     texts = [
         f"**Players.** With {ENCODED} as players {share} of the edited rows, and {among} of those with an "
-        "edited category, come to be of no category or of two in some column; with raw columns as players "
-        f"{_range(plain['invalid'])}. DR is then lower than the paper's in "
+        "edited category, come to be of no category or of several in some column; with raw columns as "
+        f"players {_range(plain['invalid'])}. DR is then lower than the paper's in "
         f"{(plain['dr'] < paper['dr']).sum()} of {n} settings.",
         f"**Strategies.** With raw columns, *optimal* changes {fewer} of the number of values that "
         f"*threshold* changes, and DR is lower in {(optimal['dr'] < plain['dr']).sum()} of {n} settings.",
+        f"**Twins.** Twins of all rows, without any edit, give the same figures as dropping the sensitive "
+        f"column (RSA) in {_same(means)} of {n} settings, and less DR than FairSHAP in "
+        f"{(means.xs(TWINS, level='method')['dr'] < paper['dr']).sum()}.",
         "**Relative to the baseline**, the mean of DR, DP and EO, and the change of accuracy:",
     ]
     bullets = []
@@ -160,6 +163,12 @@ def _sentences(means: pd.DataFrame, relative: pd.DataFrame) -> list[str]:
             )
         bullets.append(text + ".")
     return [*texts, "\n".join(bullets)]
+
+
+def _same(means: pd.DataFrame) -> int:
+    """Return in how many settings twins of all rows have all the figures of the model without the column."""
+    twins, dropped = (means.xs(name, level="method")[list(MEASURES)].to_numpy() for name in (TWINS, DROPPED))
+    return int((twins == dropped).all(axis=1).sum())
 
 
 def _range(shares: "pd.Series[float]") -> str:

@@ -132,20 +132,24 @@ def _plain(name: str, fold: Fold, model: Any) -> dict[str, float]:
 
 def _found(fold: Fold, repaired: Repaired, arrays: Arrays) -> dict[str, float]:
     found = judge_repaired(fold, repaired)
-    return found | count_invalid(repaired.edits, np.asarray(repaired.X)[: len(fold.X)], arrays.players)
+    after = np.asarray(repaired.X)[: len(fold.X)]
+    return found | count_invalid(repaired.edits, fold.X, after, arrays.players)
 
 
-def count_invalid(edits: Edits, rows: Floats, players: dict[str, list[int]]) -> dict[str, float]:
+def count_invalid(
+    edits: Edits, before: Floats, after: Floats, players: dict[str, list[int]]
+) -> dict[str, float]:
     """Return how many raw values the edits change, and the shares of edited rows that are no longer valid.
 
-    A row is not valid if in some raw column it is of no category or of several.
+    A row is not valid if edits made it of no category, or of several, in some raw column. A missing value is
+    of none in the encoded table: a row that had it, or got it from its reference, is as valid as before.
 
     Parameters
     ----------
     edits : Edits
         The edits of an encoded table.
-    rows : ndarray
-        The edited rows.
+    before, after : ndarray
+        The rows as they were, and as they are.
     players : dict
         The positions of the features of each raw column that has several, one for each category.
 
@@ -158,10 +162,14 @@ def count_invalid(edits: Edits, rows: Floats, players: dict[str, list[int]]) -> 
     owner = {column: name for name, columns in players.items() for column in columns}
     changed = {(row, owner.get(column, column)) for row, column in _cells(edits)}
     found = {"values": float(len(changed))}
-    edited = np.unique(edits.row)
-    invalid = np.zeros(len(rows), dtype=bool)
+    # Each edited row once, with its reference: it has one.
+    edited, first = np.unique(edits.row, return_index=True)
+    reference = edits.reference[first]
+    invalid = np.zeros(len(edited), dtype=bool)
     for columns in players.values():
-        invalid[edited] |= rows[edited][:, columns].sum(axis=1) != 1
+        old, given, new = before[edited][:, columns], before[reference][:, columns], after[edited][:, columns]
+        is_known = (new == old).all(axis=1) | (new == given).all(axis=1)
+        invalid |= (new.sum(axis=1) != 1) & ~is_known
     with_category = {row for row, column in _cells(edits) if column in owner}
     if len(edited):
         found["invalid"] = float(invalid.sum() / len(edited))
