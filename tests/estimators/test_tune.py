@@ -1,5 +1,7 @@
 """Tuning, budget curves, the threshold that is found and the hold-out that warns."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -256,11 +258,15 @@ def test_a_repaired_model_that_is_worse_is_told_of():
     params["matching"] = Nearest(column_weights={"hint": 0})
     with pytest.warns(WorseModelWarning, match="held out .* worse .* accuracy"):
         FairSHAPClassifier(TREE, **params).fit(table, y)
-    FairSHAPClassifier(TREE, **params, holdout=None).fit(table, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FairSHAPClassifier(TREE, **params, holdout=None).fit(table, y)
 
 
 def test_few_rows_say_nothing():
-    FairSHAPClassifier(TREE, **WHO, random_state=0).fit(X[:200], Y[:200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FairSHAPClassifier(TREE, **WHO, random_state=0).fit(X[:200], Y[:200])
 
 
 def test_the_papers_settings_are_those_of_the_paper():
