@@ -113,16 +113,23 @@ def summarise(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.
     return found
 
 
+def bar(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return what is to be beaten: the figures of the paper, or its configuration here for an artefact."""
+    return np.array(PAPER[setting]) if setting in PAPER else found[PAPERS][0]
+
+
 def verdict(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
     """Say whether the picked repair is better than the paper's, and what dominates it."""
-    mine = found[PICKED][0]
-    bar = np.array(PAPER[setting]) if setting in PAPER else found[PAPERS][0]
-    missed = [
-        name for name, own, paper in zip(("DR", "DP", "EO"), mine[1:], bar[1:], strict=True) if own > paper
+    mine, half = found[PICKED]
+    drop, *gaps = bar(setting, found)
+    # By how much each is missed: accuracy should not be lower, the others not higher.
+    missed = np.array([drop - MARGIN - mine[0], *(mine[1:] - gaps)])
+    names = [
+        name if much > unsure else f"{name} (within its interval)"
+        for name, much, unsure in zip(("accuracy", "DR", "DP", "EO"), missed, half, strict=True)
+        if much > 0
     ]
-    if mine[0] < bar[0] - MARGIN:
-        missed.append("accuracy")
-    text = f"not better in {', '.join(missed)}" if missed else "better in DR, DP and EO"
+    text = f"not better in {', '.join(names)}" if names else "better in DR, DP and EO"
     for plain in (DROPPED, TWINS):
         its = found[plain][0]
         if its[0] >= mine[0] and its[2] <= mine[2] and its[3] <= mine[3]:
@@ -130,11 +137,56 @@ def verdict(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> st
     return text
 
 
+#: What stands above the tables.
+HEAD = """# What tune picks, against the paper
+
+Made by `python benchmarks/tuned.py --out docs/results/tuned/tuned.jsonl --show --markdown docs/tuned.md`;
+without `--show` it measures what is not in the file yet, each fold a line.
+
+Five outer folds for each of five seeds, none of them the paper's, of the paper's encoded tables with
+XGBoost's defaults. On each training fold alone `tune` picks one of %d candidates by inner cross-validation
+(thresholds %s, twins of edited or of all rows, each encoded column or each raw column a player, the column
+dropped, twins alone), by the same objective in all settings: the mean of DR, DP and EO relative to the
+baseline, at most a point of accuracy lost. What it picked is fitted there and judged on the test fold.
+Candidates and objective were fixed before any of these test folds was read.
+
+Accuracy is the change against the model as it is; DR, DP and EO are ratios to it: below 1 is fairer. With ±
+the 95 %% interval of the mean over seeds. "The paper's" is its configuration on the same folds as the
+others; "default" is `FairSHAPClassifier` as it comes. A pick counts as better than the paper if DR, DP and
+EO are all lower than what the paper reports, relative to its own baseline, at no more than half a point of
+accuracy beyond its loss. Census KDD is the paper's tenth of the table, its rows joined with their own
+labels; its bar is the paper's configuration on the same folds, because the published row is an artefact.
+"""
+
+
+def page(lines: list[dict[str, object]]) -> str:
+    """Return the page: what was done, the verdicts, the tables."""
+    thresholds = CANDIDATES["thresholds"]
+    n_candidates = 2 * len(thresholds) * len(CANDIDATES["augments"]) + 3
+    text = [HEAD % (n_candidates, ", ".join(map(str, thresholds)))]
+    text += ["| | picked: accuracy, DR, DP, EO | bar | verdict |", "|---|---|---|---|"]
+    for setting, mine in by_setting(lines).items():
+        found = summarise(mine)
+        cells = [
+            f"{drop:+.4f}, {dr:.3f}, {dp:.3f}, {eo:.3f}"
+            for drop, dr, dp, eo in (found[PICKED][0], bar(setting, found))
+        ]
+        text.append(f"| {setting} | {cells[0]} | {cells[1]} | {verdict(setting, found)} |")
+    return "\n".join([*text, "", show(lines)])
+
+
+def by_setting(lines: list[dict[str, object]]) -> dict[str, list[dict[str, object]]]:
+    """Return the lines of each setting, in the order of the paper."""
+    found = {
+        setting: [line for line in lines if line["setting"] == setting] for setting in SETTINGS.split(",")
+    }
+    return {setting: mine for setting, mine in found.items() if mine}
+
+
 def show(lines: list[dict[str, object]]) -> str:
     """Return the tables in Markdown: means over seeds with 95 % intervals."""
     text = []
-    for setting in dict.fromkeys(line["setting"] for line in lines):
-        mine = [line for line in lines if line["setting"] == setting]
+    for setting, mine in by_setting(lines).items():
         found = summarise(mine)
         n_seeds = len({line["seed"] for line in mine})
         text += [f"### {setting}: {len(mine)} folds of {n_seeds} seeds", ""]
@@ -182,7 +234,7 @@ def main() -> None:
     text = show(lines)
     print(text)
     if options.markdown:
-        options.markdown.write_text(text)
+        options.markdown.write_text(page(lines))
 
 
 if __name__ == "__main__":
