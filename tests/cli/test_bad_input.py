@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairshap.cli._wording import reword
+from fairshap.cli._writing import trial_folder
 from tests.cli.conftest import WHO
 
 OUT = ["--out", "x.csv"]
@@ -183,3 +184,12 @@ def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(numb
 )
 def test_parameters_are_told_as_options(text, words):
     assert words in reword(text)
+
+
+def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):
+    there = tmp_path / "there"
+    there.mkdir()
+    for folder in (there, there / "new" / "one"):
+        with trial_folder(folder):
+            assert folder.is_dir()
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]

@@ -1,7 +1,8 @@
 """Files that a command writes: all of them or none."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,6 +33,21 @@ def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | N
                 raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
         if path.is_file() or not path.exists():
             check_folder(path)
+
+
+@contextmanager
+def trial_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for the time of a check: one that cannot be made is known before any work is done.
+
+    It does not stay, so that a run that is interrupted leaves none behind.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for one in missing:
+            one.rmdir()
 
 
 def check_table(path: str, source: Source) -> None:

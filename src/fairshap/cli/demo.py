@@ -10,7 +10,7 @@ from fairshap.cli._options import FileOptions, Force, LimitOptions, RunOptions, 
 from fairshap.cli._output import Output
 from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._writing import check_writable, write_all
+from fairshap.cli._writing import check_writable, trial_folder, write_all
 from fairshap.cli.repair import RecipeOptions, describe, print_repair, repair_table
 
 _MODEL = "hist-gradient-boosting"
@@ -33,11 +33,11 @@ def demo(
     options = ReportOptions(page)
     check_report(options)
     problem = open_problem(FileOptions("compas"), TableOptions())
-    # Made before anything is computed, so that a folder that cannot be is known at once.
-    out.mkdir(parents=True, exist_ok=True)
-    check_writable([table, ledger, page], force=force, source=None)
+    with trial_folder(out):
+        check_writable([table, ledger, page], force=force, source=None)
     model = make_model(_MODEL, run, n_rows=len(problem.X))
     done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, output)
+    out.mkdir(parents=True, exist_ok=True)
     write_all(
         [
             (page, lambda: make_page(context, options, problem, done.repair, compared=done.for_report)),
