@@ -156,6 +156,7 @@ others; "default" is `FairSHAPClassifier` as it comes. A pick counts as better t
 EO are all lower than what the paper reports, relative to its own baseline, at no more than half a point of
 accuracy beyond its loss. Census KDD is the paper's tenth of the table, its rows joined with their own
 labels; its bar is the paper's configuration on the same folds, because the published row is an artefact.
+With race a row has a twin for each other value, so that twins bring DR to 0 there too.
 """
 
 

@@ -26,7 +26,7 @@ def test_distances_are_near_the_paper_s(findings):
     assert t == pytest.approx(50 * d)
     page = findings.pages["matching"]
     assert "On Adult (sex) the privileged rows come nearest to the paper's two means." in page
-    assert "| Adult (sex) | privileged | 21,790 | 1.56 (0.75) / " in page
+    assert "| Adult (sex) | privileged | 21,790 | 1.56 ± 0.75 / " in page
 
 
 def test_nearest_rows_are_nearer_than_transported_ones(findings):

@@ -42,7 +42,7 @@ def finish(records: list[Record], options: Options) -> Findings:
         _cost_table(costs),
         "## The metrics after FairSHAP",
         _whole_text(costs, compared),
-        table_of(compared, MEASURES, {}),
+        table_of(pd.concat([compared, _not_done(compared)]), MEASURES, {}),
     ]
     return Findings(
         frames={"explainers": compared, "explainers_costs": costs, "explainers_folds": detail(records)},
@@ -59,6 +59,17 @@ def finish(records: list[Record], options: Options) -> Findings:
             },
         },
     )
+
+
+def _not_done(compared: pd.DataFrame) -> pd.DataFrame:
+    """Return the paper's figures that have none of ours beside them, in the tables that were run."""
+    paper = published("explainers")
+    done = set(zip(compared["dataset"], compared["method"], strict=True))
+    known = {SETTINGS[setting].dataset: setting for setting in compared["setting"]}
+    is_open = np.array([place not in done for place in zip(paper["dataset"], paper["method"], strict=True)])
+    left = paper[is_open & paper["dataset"].isin(known) & (paper["metric"] != "seconds")]
+    left = left.rename(columns={"mean": "paper_mean", "std": "paper_std"})
+    return left.assign(setting=left["dataset"].map(known), part="whole", mean=np.nan, difference=np.nan)
 
 
 def compare_costs(records: list[Record]) -> pd.DataFrame:

@@ -13,7 +13,9 @@ from fairshap.reproduction._experiment import Experiment, Findings, Job, Options
 from fairshap.reproduction._measuring import MEASURES, MODEL, Fold, fit_model, judge, records_of, repair
 from fairshap.reproduction._settings import SETTINGS, Part, load_arrays
 from fairshap.reproduction._tables import (
+    FAR,
     LEGEND,
+    MARK,
     cell,
     compare,
     detail,
@@ -155,9 +157,10 @@ def _distances_text(near: pd.DataFrame) -> str:
     effect = near.loc[near["metric"] == "cohens_d", "mean"]
     text = (
         "The distance of a row to its reference, the nearest row of the other group with the same label, and "
-        "to a random one of those, in the encoded features. Each cell: the paper's / ours (standard "
-        "deviation). The paper asks about 5,000 rows and does not say of which group, so both are shown; t "
-        f"is that of {_QUERIES:,} rows. A random row is {ratio.min():.1f} to {ratio.max():.1f} times as far "
+        "to a random one of those, in the encoded features. Each cell: the paper's / ours, ± the standard "
+        f"deviation over rows (the difference in units of the paper's; {MARK} marks more than {FAR:g}). The "
+        f"paper asks about 5,000 rows and does not say of which group, so both are shown; t is that of "
+        f"{_QUERIES:,} rows. A random row is {ratio.min():.1f} to {ratio.max():.1f} times as far "
         f"as the reference; Cohen's d is {effect.min():.2f} to {effect.max():.2f}."
     )
     gap = (lines["mean"] - lines["paper_mean"]).abs()
@@ -198,7 +201,11 @@ def _distances_table(near: pd.DataFrame) -> str:
 
 
 def _with_std(line: pd.Series) -> str:
-    return f"{line['paper_mean']:.2f} ({line['paper_std']:.2f}) / {line['mean']:.2f} ({line['std']:.2f})"
+    mark = f" {MARK}" if abs(line["difference"]) > FAR else ""
+    return (
+        f"{line['paper_mean']:.2f} ± {line['paper_std']:.2f} / {line['mean']:.2f} ± {line['std']:.2f} "
+        f"({line['difference']:+.1f}{mark})"
+    )
 
 
 def _ways(records: list[Record]) -> pd.DataFrame:

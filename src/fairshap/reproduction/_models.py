@@ -159,7 +159,7 @@ def _table(compared: pd.DataFrame, seconds: dict[tuple[str, str], float]) -> str
         setting, model, method = key
         by_metric = {line["metric"]: line for _, line in group.iterrows()}
         reason = group["reason"].iloc[0]
-        cells = [_cell(by_metric[metric]) for metric in MEASURES]
+        cells = [cell(by_metric[metric]) for metric in MEASURES]
         extra = [f"not available: {reason}", "", ""] if reason else ["", "", ""]
         if "edits" in by_metric:
             extra = [
@@ -169,12 +169,6 @@ def _table(compared: pd.DataFrame, seconds: dict[tuple[str, str], float]) -> str
             ]
         lines.append([label_of(setting), model, method, *cells, *extra])
     return markdown(header, lines)
-
-
-def _cell(line: pd.Series) -> str:
-    if pd.notna(line["mean"]):
-        return cell(line)
-    return "-" if pd.isna(line["paper_mean"]) else f"{line['paper_mean']:.4f} / -"
 
 
 def _what_it_shows(compared: pd.DataFrame) -> str:

@@ -125,8 +125,10 @@ def reproduce(
     run_jobs([job for jobs in open_jobs for job in jobs], n_jobs, verbose)
     done = []
     for experiment, plan, folder, records, ran in zip(chosen, plans, folders, kept, open_jobs, strict=True):
-        findings = experiment.finish([line for job in plan for line in records.of(job)], options)
-        files = write_findings(folder, experiment, findings, options)
+        lines = [line for job in plan for line in records.of(job)]
+        findings = experiment.finish(lines, options)
+        fold_seeds = sorted({line["seed"] for line in lines if "seed" in line})
+        files = write_findings(folder, experiment, findings, options, fold_seeds)
         seconds = sum(records.seconds(job) for job in plan)
         done.append(
             Reproduction(experiment.name, files, len(plan), len(plan) - len(ran), seconds, findings.summary)

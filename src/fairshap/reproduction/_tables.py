@@ -88,8 +88,9 @@ def cell(line: pd.Series) -> str:
     >>> cell(pd.Series({"mean": 0.5, "paper_mean": 0.4, "difference": 2.5}))
     '0.4000 / 0.5000 (+2.5 ◆)'
     """
-    paper = "-" if np.isnan(line["paper_mean"]) else f"{line['paper_mean']:.4f}"
-    text = f"{paper} / {line['mean']:.4f}"
+    if pd.isna(line["mean"]) and pd.isna(line["paper_mean"]):
+        return "-"
+    text = " / ".join("-" if pd.isna(line[name]) else f"{line[name]:.4f}" for name in ("paper_mean", "mean"))
     if np.isnan(line["difference"]):
         return text
     mark = f" {MARK}" if abs(line["difference"]) > FAR else ""

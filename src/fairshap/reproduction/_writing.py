@@ -18,7 +18,9 @@ from fairshap.reproduction._versions import versions
 _STYLE: dict[Any, Any] = {"svg.hashsalt": "fairshap", "svg.fonttype": "none", "font.size": 9}
 
 
-def write_findings(folder: Path, experiment: Experiment, findings: Findings, options: Options) -> list[Path]:
+def write_findings(
+    folder: Path, experiment: Experiment, findings: Findings, options: Options, fold_seeds: list[int]
+) -> list[Path]:
     """Write tables, pages, figures and versions; return the files. The same findings give the same bytes."""
     contents: dict[str, bytes] = {}
     for name, frame in findings.frames.items():
@@ -32,6 +34,7 @@ def write_findings(folder: Path, experiment: Experiment, findings: Findings, opt
         "experiment": experiment.name,
         "versions": versions(*experiment.packages, *experiment.optional),
         "options": asdict(options),
+        "fold_seeds": fold_seeds,
     }
     contents["versions.json"] = (json.dumps(setup, indent=2) + "\n").encode()
     for name, content in contents.items():
