@@ -1,3 +1,4 @@
+import gzip
 import os
 import signal
 import subprocess
@@ -184,6 +185,48 @@ def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(numb
 )
 def test_parameters_are_told_as_options(text, words):
     assert words in reword(text)
+
+
+def test_output_that_nobody_reads_has_a_code_of_its_own(people):
+    for args in (["datasets"], ["datasets", "--json"], ["audit", str(people), *WHO, "--folds", "2", "-q"]):
+        command = subprocess.Popen(
+            [sys.executable, "-m", "fairshap", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        with command:
+            command.stdout.close()
+            said = command.stderr.read()
+        assert (command.returncode, said) == (141, b"")
+
+
+def test_nothing_at_all_is_answered_by_the_help(run):
+    done = run(check=False)
+    assert done.returncode == 2
+    assert b"Usage" in done.stdout
+    assert done.stderr == b""
+
+
+def test_what_a_table_holds_does_not_control_the_terminal(run, tmp_path):
+    rows = [f"{k % 7},{'M' if k % 2 else 'F'}\x1b[31m\x07,{(k // 2) % 2}" for k in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,sex,hired", *rows, ""]))
+    who = ["--target", "hired", "--sensitive", "sex", "--privileged", "F\x1b[31m\x07"]
+    done = run("audit", "t.csv", *who, "--folds", 2)
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert b"F\\x1b[31m\\x07" in done.stdout
+
+
+def test_a_row_without_a_group_is_counted_and_left_alone(run, tmp_path):
+    rows = [f"{k % 7},{'M' if k % 2 else 'F'},{(k // 2) % 2}" for k in range(40)]
+    rows[3] = "3,,1"
+    (tmp_path / "t.csv").write_text("\n".join(["a,sex,hired", *rows, ""]))
+    who = ["--target", "hired", "--sensitive", "sex", "--privileged", "M"]
+    done = run("repair", "t.csv", *who, "--out", "x.csv", "--folds", 2)
+    assert done.stderr.count(b"1 rows have no value of 'sex'") == 1
+    assert (tmp_path / "x.csv").read_text().splitlines()[4] == "3,,1"
+
+
+def test_compressed_standard_input_is_told_as_such(run):
+    done = run("audit", "-", *WHO, stdin=gzip.compress(b"a,b\n1,2\n"), check=False)
+    assert b"standard input is no text: it begins like a file compressed by gzip; decompress" in done.stderr
 
 
 def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):

@@ -2,6 +2,7 @@ import json
 
 import joblib
 import lightgbm
+import numpy as np
 import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -80,3 +81,33 @@ def test_model_files_that_cannot_be_used_are_told(refuse, people, models, tmp_pa
         "\n".join(f"{line},{k}" for k, line in enumerate(["more", *people.read_text().splitlines()][1:]))
     )
     assert "--drop 0" in refuse("audit", other, *WHO, "-m", folder / "m.json", "-q")
+
+
+def test_a_model_file_is_never_overwritten(refuse, people, models, tmp_path):
+    path = models[0] / "m.json"
+    before = path.read_bytes()
+    args = [people, *WHO, "--model", path, "--force"]
+    assert "never overwritten" in refuse("repair", *args, "--out", tmp_path / "x.csv", "--edits", path)
+    for command in ("audit", "tune"):
+        assert "never overwritten" in refuse(command, *args, "--report", path)
+    assert path.read_bytes() == before
+
+
+def test_a_model_that_breaks_off_or_is_of_another_kind_is_refused(refuse, people, models, tmp_path):
+    folder, X, _ = models
+    text = (folder / "m.txt").read_text()
+    (tmp_path / "half.txt").write_text(text[: len(text) // 2])
+    (tmp_path / "none.txt").write_text("no model")
+    xgboost.XGBRegressor(n_estimators=2, enable_categorical=True).fit(X, np.arange(len(X))).save_model(
+        tmp_path / "number.json"
+    )
+    fewer = X.drop(columns="sex")
+    model = xgboost.XGBClassifier(n_estimators=2, enable_categorical=True)
+    model.fit(fewer, [k % 2 for k in range(len(X))]).save_model(tmp_path / "unseen.json")
+    for name, words in {
+        "half.txt": "breaks off before the end of its trees",
+        "none.txt": "is not a model that LightGBM has saved",
+        "number.json": "is a regressor",
+        "unseen.json": "does not take 'sex', the sensitive column",
+    }.items():
+        assert words in refuse("audit", people, *WHO, "--model", tmp_path / name)

@@ -96,3 +96,23 @@ def test_the_positive_label_decides_what_parity_compares():
 def test_what_cannot_be_compared_is_told(params, words):
     with pytest.raises(InputError, match=words):
         evaluate(DATA.X, DATA.y, **WHO, **params)
+
+
+def test_every_interval_holds_its_measure():
+    # Groups alike: the gaps are next to nothing, and drawing rows anew makes them larger.
+    rng = np.random.default_rng(0)
+    X = DATA.X.assign(**{DATA.sensitive: rng.permutation(DATA.X[DATA.sensitive])})
+    frames = evaluate(X, DATA.y, LogisticRegression(), **WHO, methods=["baseline", "rsa"], random_state=0)
+    for frame in (frames.frame(), frames.changes()):
+        for name in ("accuracy", "dr", "dp", "eo", "pqp"):
+            assert (frame[f"{name}_low"] <= frame[name]).all()
+            assert (frame[name] <= frame[f"{name}_high"]).all()
+    assert (frames.frame().filter(like="_low") >= 0).all(axis=None)
+
+
+def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
+    X = DATA.X.assign(**{DATA.sensitive: DATA.X[DATA.sensitive].where(DATA.X.index != 5)})
+    frame = evaluate(
+        X, DATA.y, LogisticRegression(), **WHO, methods=["baseline"], n_folds=3, random_state=0
+    ).frame()
+    assert frame["dr"].between(0, 1).all()

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from fairshap.cli._app import app
+from fairshap.cli._texts import visible
 from fairshap.cli._wording import reword
 from fairshap.exceptions import FairshapError
 
@@ -48,9 +49,10 @@ def run(args: list[str]) -> int:
         try:
             return int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
         except BrokenPipeError:
-            # Whoever read the output has seen enough.
-            _discard_output()
-            return 128 + 13
+            return _unread()
+        except SystemExit as end:
+            # So typer ends what it takes for its own: whoever read the output has seen enough.
+            return _unread() if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
         except FairshapError as error:
             return _fail(reword(str(error)), USER_ERROR)
         except MemoryError:
@@ -68,7 +70,11 @@ def _unexpected(error: Any) -> int:
         path = context.command_path if context is not None else "fairshap"
         # What fairshap itself says names the option already.
         text = error.message if getattr(error, "param", 0) is None else error.format_message()
-        return _fail(f"{text.rstrip('.')}. See '{path} --help'.", USAGE)
+        if not text:
+            # The help was asked for by giving nothing at all, and is printed.
+            return USAGE
+        end = "" if text.endswith("?") else "."
+        return _fail(f"{text.rstrip('.')}{end} See '{path} --help'.", USAGE)
     if os.environ.get(_TRACEBACK):
         traceback.print_exc()
     text = " ".join(str(error).split())
@@ -86,7 +92,7 @@ def _fail(text: str, code: int) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"fairshap: {text}", file=sys.stderr)
+    print(f"fairshap: {visible(text)}", file=sys.stderr)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
@@ -101,12 +107,17 @@ def _flush(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard_output()
-        return 128 + 13
+        return _unread()
     except OSError as error:
         _discard_output()
         return _fail(f"the output cannot be written: {error.strerror}.", USER_ERROR)
     return code
+
+
+def _unread() -> int:
+    """Return the code for output that nobody reads any more."""
+    _discard_output()
+    return 128 + signal.SIGPIPE
 
 
 def _discard_output() -> None:

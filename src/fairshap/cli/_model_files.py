@@ -9,7 +9,7 @@ import numpy as np
 
 from fairshap._messages import listing
 from fairshap.cli._problem import Problem
-from fairshap.cli._texts import quote
+from fairshap.cli._texts import plain, quote
 from fairshap.exceptions import FileError, MissingExtraError, ModelError
 
 # Types that skops has not looked at and that do nothing when they are opened.
@@ -54,7 +54,12 @@ def _read_xgboost(path: Path) -> Any:
     except ImportError as error:
         raise MissingExtraError(f"the model {path.name}", "xgboost", "xgboost") from error
     model = XGBClassifier(enable_categorical=True)
-    model.load_model(path)
+    try:
+        model.load_model(path)
+    except TypeError as error:
+        if "regressor" not in str(error):
+            raise
+        raise ModelError(f"{str(path)!r} is a regressor; a classifier of two labels is needed.") from error
     return model
 
 
@@ -63,7 +68,13 @@ def _read_lightgbm(path: Path) -> Any:
         from lightgbm import Booster, LGBMClassifier
     except ImportError as error:
         raise MissingExtraError(f"the model {path.name}", "lightgbm", "lightgbm") from error
-    booster = Booster(model_file=path, params={"verbose": -1})
+    text = path.read_text(encoding="utf-8")
+    # A file that breaks off would end the whole process in LightGBM's own code.
+    if not text.startswith("tree\n"):
+        raise ModelError(f"{str(path)!r} is not a model that LightGBM has saved.")
+    if "\nend of trees" not in text:
+        raise ModelError(f"{str(path)!r} breaks off before the end of its trees; save the model again.")
+    booster = Booster(model_str=text, params={"verbose": -1})
     if "objective=binary" not in booster.model_to_string(num_iteration=1):
         raise ModelError(f"{str(path)!r} is no classifier of two labels.")
     # A file holds the booster alone; these make the classifier that it came from.
@@ -154,6 +165,13 @@ def _arrange_columns(model: Any, name: str, problem: Problem) -> None:
             "give the table that it was fitted on, or one of the same columns."
         )
     more = [column for column in columns if column not in names]
+    own = problem.sensitive if isinstance(problem.sensitive, list) else [problem.sensitive]
+    unseen = [column for column in own if column in more]
+    if unseen:
+        raise ModelError(
+            f"the model {name!r} does not take {listing(unseen)}, the sensitive column: what it predicts "
+            "does not change with it, so that its discriminative risk is 0 and there is nothing to repair."
+        )
     if more:
         raise ModelError(
             f"the table has columns that the model {name!r} does not take: {listing(more)}; leave them out "
@@ -184,6 +202,6 @@ def _arrange_labels(model: Any, name: str, problem: Problem) -> None:
         problem.positive = 1
         return
     raise ModelError(
-        f"the model {name!r} predicts {listing(classes)}; the target {problem.target!r} holds "
-        f"{listing(problem.y.unique())}."
+        f"the model {name!r} predicts {listing(map(plain, classes))}; the target {problem.target!r} holds "
+        f"{listing(map(plain, problem.y.unique()))}."
     )

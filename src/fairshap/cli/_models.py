@@ -40,6 +40,11 @@ def get_model(options: ModelOptions, problem: Problem, run: RunOptions) -> Any:
     return FrozenEstimator(model)
 
 
+def model_file(options: ModelOptions) -> Path | None:
+    """Return the file that a model is read from, if it is not one of those known by name."""
+    return None if options.model in MODELS else Path(options.model)
+
+
 def make_model(name: str, run: RunOptions, option: str = "model", *, n_rows: int) -> Any:
     """Return an estimator by its name, for a table of so many rows."""
     if name not in MODELS:

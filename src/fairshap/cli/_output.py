@@ -13,7 +13,7 @@ from rich.table import Table
 
 import fairshap
 from fairshap.cli._options import RunOptions
-from fairshap.cli._texts import plain
+from fairshap.cli._texts import plain, visible
 from fairshap.cli._wording import reword
 from fairshap.exceptions import FairshapWarning
 
@@ -55,12 +55,12 @@ class Output:
     def note(self, text: str) -> None:
         """Say something on standard error, unless asked to be quiet."""
         if not self.run.quiet:
-            print(f"fairshap: {reword(text)}", file=sys.stderr)
+            print(f"fairshap: {visible(reword(text))}", file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
         if not self.run.json and not self.silent:
-            self.console.print(text, markup=False, soft_wrap=True)
+            self.console.print(visible(text), markup=False, soft_wrap=True)
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> None:
         """Print a table of the result, unless it is JSON; columns are right-aligned but those named."""
@@ -108,7 +108,7 @@ def show(cell: Any) -> str:
     if isinstance(cell, float):
         # Adding zero makes a plain zero of what rounds to a negative one.
         return f"{round(cell, 4) + 0.0:.4f}" if abs(cell) < 1 else f"{cell:,.6g}"
-    return escape(cell)
+    return escape(visible(cell))
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -2,12 +2,16 @@
 
 import csv
 import shlex
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
+
+# What turns the direction of the text after it.
+_TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def quote(text: str) -> str:
@@ -45,6 +49,20 @@ def plain(value: Any) -> Any:
         return None
     value = value.item() if hasattr(value, "item") else value
     return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def visible(text: str) -> str:
+    r"""Return a text with what would control a terminal written out: cells are data.
+
+    Examples
+    --------
+    >>> visible("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(
+        ascii(char)[1:-1] if char != "\n" and (unicodedata.category(char) == "Cc" or char in _TURNS) else char
+        for char in text
+    )
 
 
 def find_value(text: str, values: Sequence[Any]) -> Any:

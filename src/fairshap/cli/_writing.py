@@ -14,8 +14,12 @@ from fairshap.files._formats import format_of
 STANDARD = "-"
 
 
-def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | None) -> None:
-    """Raise an error if a file must not or cannot be written, before any work is done."""
+def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
+    """Raise an error if a file must not or cannot be written, before any work is done.
+
+    Files that are read, the sources, are never overwritten.
+    """
+    read = [source for source in sources if source is not None and source.exists()]
     given = [Path(path) for path in paths if path is not None and path != STANDARD]
     for k, path in enumerate(given):
         if path.resolve() in [other.resolve() for other in given[:k]]:
@@ -27,8 +31,8 @@ def check_writable(paths: Sequence[str | None], *, force: bool, source: Path | N
                 f"there is no folder {str(path.parent)!r}; make it with mkdir {quote(str(path.parent))}."
             )
         if path.exists():
-            if source is not None and source.exists() and path.samefile(source):
-                raise FileError(f"{str(path)!r} is the file that is read, which is never overwritten.")
+            if any(path.samefile(source) for source in read):
+                raise FileError(f"{str(path)!r} is a file that is read, which is never overwritten.")
             if path.is_file() and not force:
                 raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
         if path.is_file() or not path.exists():

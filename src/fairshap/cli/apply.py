@@ -33,7 +33,7 @@ def apply(
         raise FileError(f"there is no ledger {edits!r}.")
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
-    check_writable([out], force=force, source=source.path)
+    check_writable([out], force=force, sources=[source.path])
     check_table(out, source)
     if out != STANDARD and Path(out).exists() and Path(out).samefile(edits):
         raise FileError(f"{out!r} is the ledger that is read, which is never overwritten; give another name.")

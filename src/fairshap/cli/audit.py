@@ -7,7 +7,7 @@ import pandas as pd
 import typer
 
 from fairshap import FairSHAP, metrics
-from fairshap.cli._models import from_file, get_model
+from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import FileOptions, Force, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
@@ -25,9 +25,7 @@ def audit(
     model: ModelOptions,
     run: RunOptions,
     page: ReportOptions,
-    threshold: Annotated[
-        float, typer.Option(min=0, help="From which attribution on a cell is counted.")
-    ] = 0.05,
+    threshold: Annotated[float, typer.Option(help="From which attribution on a cell is counted.")] = 0.05,
     folds: Annotated[int, typer.Option(min=2, help="Folds that the model is measured on.")] = 5,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
     force: Force = False,
@@ -36,7 +34,7 @@ def audit(
     output = Output("audit", run)
     check_report(page)
     problem = open_problem(file, table)
-    check_writable([page.report], force=force, source=problem.source.path)
+    check_writable([page.report], force=force, sources=[problem.source.path, model_file(model)])
     estimator = get_model(model, problem, run)
     for note in problem.notes:
         output.note(note)
@@ -195,7 +193,9 @@ def _print(
     )
     if len(rows):
         output.line()
-        output.line("Which rows: the largest risks, and the value that adds the most")
+        output.line(
+            "Which rows: the largest risks, and the value that adds the most (rows are counted from 0)"
+        )
         output.table(
             ["row", "group", "risk", "column", "value", "reference has", "adds"],
             [(str(one[0]), *one[1:-1]) for one in rows.itertuples(index=False)],

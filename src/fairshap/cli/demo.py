@@ -34,7 +34,7 @@ def demo(
     check_report(options)
     problem = open_problem(FileOptions("compas"), TableOptions())
     with trial_folder(out):
-        check_writable([table, ledger, page], force=force, source=None)
+        check_writable([table, ledger, page], force=force)
     model = make_model(_MODEL, run, n_rows=len(problem.X))
     done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, output)
     out.mkdir(parents=True, exist_ok=True)

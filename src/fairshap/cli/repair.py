@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 
 from fairshap import Edits, FairSHAP
-from fairshap.cli._models import from_file, get_model, make_model
+from fairshap.cli._models import from_file, get_model, make_model, model_file
 from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
@@ -17,7 +17,14 @@ from fairshap.cli._texts import split
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
 from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
-from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.exceptions import (
+    FewReferencesWarning,
+    MarginWarning,
+    ModelError,
+    NothingToRepairWarning,
+    PooledGroupsWarning,
+    UnmatchedRowsWarning,
+)
 
 _PANEL = "Repair"
 
@@ -83,7 +90,9 @@ def repair(
             rich_help_panel="Model",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=0, help="Folds to measure before and after on; 0 for none.")] = 5,
+    folds: Annotated[
+        int, typer.Option(min=0, help="Folds to measure before and after on; 0 for none but in a report.")
+    ] = 5,
     force: Force = False,
 ) -> None:
     """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
@@ -94,7 +103,7 @@ def repair(
     check_report(page)
     output = Output("repair", run, to_stderr=out == STANDARD)
     problem = open_problem(file, table)
-    check_writable([out, edits, page.report], force=force, source=problem.source.path)
+    check_writable([out, edits, page.report], force=force, sources=[problem.source.path, model_file(model)])
     check_table(out, problem.source)
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
@@ -158,7 +167,10 @@ def repair_table(
     if from_file(retrained):
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
         return Done(sampler, None)
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    # What is to be said of the references of the whole table is not said again of each fold.
+    with output.warnings(
+        NothingToRepairWarning, MarginWarning, UnmatchedRowsWarning, FewReferencesWarning, PooledGroupsWarning
+    ):
         alike, with_twins = (
             FairSHAP(
                 estimator, **problem.who, **choice, augment=augment, random_state=run.seed, n_jobs=run.jobs
@@ -251,7 +263,7 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
         counts = edits["column"].value_counts()
         output.line("By column: " + ", ".join(f"{name} {n:,}" for name, n in counts.items()) + ".")
         output.line()
-        output.line("The largest edits")
+        output.line("The largest edits (rows are counted from 0)")
         output.table(
             ["row", "column", "old", "new", "from row", "attribution"],
             [

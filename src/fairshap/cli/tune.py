@@ -6,7 +6,7 @@ import typer
 
 from fairshap import FairSHAP
 from fairshap import tune as try_repairs
-from fairshap.cli._models import from_file, get_model
+from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output, records, with_interval
 from fairshap.cli._problem import open_problem
@@ -58,7 +58,7 @@ def tune(
     output = Output("tune", run)
     check_report(page)
     problem = open_problem(file, table)
-    check_writable([page.report], force=force, source=problem.source.path)
+    check_writable([page.report], force=force, sources=[problem.source.path, model_file(model)])
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
     if from_file(estimator):

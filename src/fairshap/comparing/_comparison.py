@@ -4,16 +4,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairshap._typing import Floats
-from fairshap.evaluation import MEASURES, Judgement
+from fairshap.evaluation import MEASURES, Judgement, intervals_of
 from fairshap.report import Comparison as BeforeAndAfter
-
-# The interval that is shown.
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,7 +62,7 @@ class Comparison:
         ``edits`` and ``share`` are the edited cells of a fold, and their share of all; ``raw_dr`` is the risk
         of rows as they were recorded.
         """
-        return self._frame(self.measures, self.samples).assign(raw_dr=self.raw_dr)
+        return self._frame(self.measures, self.samples, least=0.0).assign(raw_dr=self.raw_dr)
 
     def changes(self) -> pd.DataFrame:
         """Return how far each method is from the first, with 95 % intervals of the difference.
@@ -93,9 +89,8 @@ class Comparison:
         after = others[0] if others else None
         return BeforeAndAfter(before, after, how, self.seed, self.samples.shape[1])
 
-    def _frame(self, measures: Floats, samples: Floats) -> pd.DataFrame:
-        ends = (1 - _LEVEL) / 2
-        low, high = np.quantile(samples, [ends, 1 - ends], axis=1)
+    def _frame(self, measures: Floats, samples: Floats, least: float | None = None) -> pd.DataFrame:
+        low, high = intervals_of(measures, samples, least)
         data: dict[Hashable, Any] = {"method": list(self.methods)}
         for k, measure in enumerate(MEASURES):
             data[measure] = measures[:, k]

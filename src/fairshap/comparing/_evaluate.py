@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap._progress import Progress
-from fairshap._typing import Ints, Native
+from fairshap._typing import Ints, Native, Sides
 from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
@@ -92,7 +92,7 @@ def evaluate(
     labels = Labels.read(y, n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
         raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
-    folds = _folds(labels.codes * 3 + setting.groups.side, n_folds, seed)
+    folds = _folds(labels.codes, setting.groups.side, n_folds, seed)
     judged: dict[str, list[Judgement]] = {name: [] for name in made}
     edits, share, raw_dr = np.zeros((3, len(made)))
     predicted = np.empty((len(made), n_rows), dtype=labels.classes.dtype)
@@ -145,11 +145,15 @@ def _keeps_attribute(baseline: Any) -> bool:
     )
 
 
-def _folds(strata: Ints, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return folds in which every stratum has its share."""
+def _folds(labels: Ints, side: Sides, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
+    """Return folds in which every label of every group has its share.
+
+    Rows whose attribute is missing are in no group: they need not be in every fold.
+    """
     if n_folds < 2:
         raise InputError(f"n_folds={n_folds} must be 2 at least.")
-    fewest = int(np.unique(strata, return_counts=True)[1].min())
+    strata = 2 * labels + np.maximum(side, 0)
+    fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
     if fewest < n_folds:
         raise InputError(
             f"n_folds={n_folds} is too many: one label of one group has {fewest} rows only, and each fold "

@@ -1,6 +1,14 @@
 """Evaluation: what a repair does to a model, on rows that it was not trained on."""
 
-from fairshap.evaluation._judging import MEASURES, Judgement, judge, means_over_folds, measures_of, resample
+from fairshap.evaluation._judging import (
+    MEASURES,
+    Judgement,
+    intervals_of,
+    judge,
+    means_over_folds,
+    measures_of,
+    resample,
+)
 from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials
 from fairshap.evaluation._tuning import Objective, Table, check_objective
 
@@ -14,6 +22,7 @@ __all__ = [
     "Trial",
     "check_objective",
     "folds_of",
+    "intervals_of",
     "judge",
     "means_over_folds",
     "measures_of",

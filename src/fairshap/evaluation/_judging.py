@@ -14,6 +14,9 @@ from fairshap.risk import Risk
 #: The measures, in the order of the arrays.
 MEASURES = ("accuracy", "dr", "dp", "eo", "pqp")
 
+#: What intervals cover.
+LEVEL = 0.95
+
 # The columns of counts: everyone, the correct, the risk, then four for each side.
 _ALL, _CORRECT, _RISK, _SIDES = 0, 1, 2, 3
 _ROWS, _PREDICTED, _TRUE, _HITS = range(4)
@@ -128,3 +131,28 @@ def resample(candidates: Sequence[Sequence[Judgement]], n_resamples: int, random
             sums = (counts @ columns).reshape(size, len(candidates), _WIDTH)
             total[:, start : start + size] += measures_of(sums).transpose(1, 0, 2)
     return total / n_folds
+
+
+def intervals_of(measures: Floats, samples: Floats, least: float | None = None) -> tuple[Floats, Floats]:
+    """Return the lower and the upper ends of the intervals of measures.
+
+    They are quantiles of the resamples, moved so that their mean is the measure itself: a gap is never
+    negative, so that drawing rows anew makes small ones larger, and their quantiles can leave them out.
+
+    Parameters
+    ----------
+    measures : ndarray, shape (candidates, measures)
+        The measures, or their changes.
+    samples : ndarray, shape (candidates, resamples, measures)
+        The same on resamples.
+    least : float, optional
+        What no measure falls below.
+
+    Returns
+    -------
+    low, high : ndarray, shape (candidates, measures)
+    """
+    ends = (1 - LEVEL) / 2
+    moved = samples - samples.mean(axis=1, keepdims=True) + measures[:, None]
+    low, high = np.quantile(moved, [ends, 1 - ends], axis=1)
+    return (low if least is None else np.maximum(low, least)), high

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats
-from fairshap.evaluation._judging import MEASURES, means_over_folds, resample
+from fairshap.evaluation._judging import LEVEL, MEASURES, intervals_of, means_over_folds, resample
 from fairshap.evaluation._trials import Outcome, Trial
 from fairshap.exceptions import InputError
 
@@ -23,8 +23,8 @@ OBJECTIVES = ("fairness", "dr", "dp", "eo", "pqp")
 _FAIRNESS = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
 _ACCURACY = MEASURES.index("accuracy")
 
-# The interval that is shown, and a risk below which there is nothing to compare.
-_LEVEL, _NOTHING = 0.95, 1e-6
+# A risk below which there is nothing to compare.
+_NOTHING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +61,8 @@ class Table:
         )
 
     def intervals(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the intervals, shape (trials, measures).
-
-        They are quantiles of the resamples, moved so that their mean is the measure itself: a gap is never
-        negative, so that drawing rows anew makes small ones larger, and their quantiles can leave them out.
-        """
-        ends = (1 - _LEVEL) / 2
-        moved = self.samples - self.samples.mean(axis=1, keepdims=True) + self.measures[:, None]
-        low, high = np.quantile(moved, [ends, 1 - ends], axis=1)
-        return np.maximum(low, 0.0), high
+        """Return the lower and the upper ends of the intervals, shape (trials, measures)."""
+        return intervals_of(self.measures, self.samples, least=0.0)
 
     def objective(self, objective: Objective) -> tuple[Floats, Floats]:
         """Return what is made small, for each trial, and its resamples, shape (trials, resamples)."""
@@ -113,7 +106,7 @@ class Table:
         chosen = np.flatnonzero(allowed)
         # Of equally good ones the more accurate.
         best = int(chosen[np.lexsort((-self.measures[chosen, _ACCURACY], value[chosen]))[0]])
-        is_better = np.quantile(samples[best] - samples[0], 1 - (1 - _LEVEL) / 2) < 0
+        is_better = np.quantile(samples[best] - samples[0], 1 - (1 - LEVEL) / 2) < 0
         if best == 0 or (allowed[0] and not is_better):
             return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
         plain = [k for k in chosen.tolist() if k and self.trials[k].is_plain]

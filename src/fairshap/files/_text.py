@@ -56,6 +56,11 @@ class TextDocument(Document):
         self.missing = missing
         what = foreign_beginning(raw)
         if what:
+            kind, named, _ = what.partition(", whose name")
+            if named and source == "-":
+                raise FileFormatError(
+                    f"standard input is no text: it begins like {kind}; decompress it first."
+                )
             raise FileFormatError(f"{source!r} is no text: it begins like {what}.")
         self.encoded = Encoded.read(raw, source, encoding)
         self.data = self.encoded.data

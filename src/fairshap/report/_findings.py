@@ -10,12 +10,9 @@ import pandas as pd
 
 from fairshap._typing import Floats
 from fairshap.edits import Certificate, Edits
-from fairshap.evaluation import MEASURES, Judgement, means_over_folds, resample
+from fairshap.evaluation import MEASURES, Judgement, intervals_of, means_over_folds, resample
 from fairshap.groups import Labels
 from fairshap.repair import Consultation, Recipe
-
-# What the intervals cover.
-_LEVEL = 0.95
 
 
 class Tuned(Protocol):
@@ -106,9 +103,9 @@ class Comparison:
     def intervals(self) -> Floats:
         """The ends of their intervals and of that of the change, shape (2 ends, 3, measures)."""
         samples = resample(self.sides, self.n_resamples, self.seed)
-        with_change = np.concatenate([samples, samples[1:] - samples[:1]])
-        ends = (1 - _LEVEL) / 2
-        return np.asarray(np.quantile(with_change, [ends, 1 - ends], axis=1))
+        own = intervals_of(self.measures, samples, least=0.0)
+        change = intervals_of(self.measures[1:] - self.measures[:1], samples[1:] - samples[:1])
+        return np.concatenate([own, change], axis=1)
 
     def frame(self) -> pd.DataFrame:
         """Return one line for each measure: before, after and the change, with their intervals."""

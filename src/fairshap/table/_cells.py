@@ -21,8 +21,8 @@ def factorize(values: Any, name: Hashable) -> Codes:
         codes, _ = pd.factorize(values)
     except TypeError as error:
         raise CellTypeError(
-            f"column {name!r} holds a cell that cannot be compared ({error}). "
-            "A cell argument must be a string or a number, a boolean, a date or missing."
+            f"column {name!r} holds a cell that cannot be compared ({error}). A cell must be a string or a "
+            "number, a boolean, a date or missing; leave the column out, or make one of these of it."
         ) from error
     return np.asarray(codes, dtype=np.int32)
 
