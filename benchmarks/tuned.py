@@ -113,15 +113,10 @@ def summarise(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.
     return found
 
 
-def bar(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return what is to be beaten: the figures of the paper, or its configuration here for an artefact."""
-    return np.array(PAPER[setting]) if setting in PAPER else found[PAPERS][0]
-
-
-def verdict(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
-    """Say whether the picked repair is better than the paper's, and what dominates it."""
+def compare_picked(found: dict[str, tuple[np.ndarray, np.ndarray]], bar: np.ndarray) -> str:
+    """Say whether the picked repair is better than a bar: in what it is not, if in anything."""
     mine, half = found[PICKED]
-    drop, *gaps = bar(setting, found)
+    drop, *gaps = bar
     # By how much each is missed: accuracy should not be lower, the others not higher.
     missed = np.array([drop - MARGIN - mine[0], *(mine[1:] - gaps)])
     names = [
@@ -129,12 +124,17 @@ def verdict(setting: str, found: dict[str, tuple[np.ndarray, np.ndarray]]) -> st
         for name, much, unsure in zip(("accuracy", "DR", "DP", "EO"), missed, half, strict=True)
         if much > 0
     ]
-    text = f"not better in {', '.join(names)}" if names else "better in DR, DP and EO"
+    return f"not in {', '.join(names)}" if names else "yes"
+
+
+def dominating(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
+    """Say which plain remedy is at least as good as the picked repair in accuracy, DP and EO, if any is."""
+    mine = found[PICKED][0]
     for plain in (DROPPED, TWINS):
         its = found[plain][0]
         if its[0] >= mine[0] and its[2] <= mine[2] and its[3] <= mine[3]:
-            return f"{text}; {plain} is at least as good: take that"
-    return text
+            return f"{plain}: take that"
+    return "no"
 
 
 #: What stands above the tables.
@@ -154,8 +154,9 @@ Accuracy is the change against the model as it is; DR, DP and EO are ratios to i
 the 95 %% interval of the mean over seeds. "The paper's" is its configuration on the same folds as the
 others; "default" is `FairSHAPClassifier` as it comes. A pick counts as better than the paper if DR, DP and
 EO are all lower than what the paper reports, relative to its own baseline, at no more than half a point of
-accuracy beyond its loss. Census KDD is the paper's tenth of the table, its rows joined with their own
-labels; its bar is the paper's configuration on the same folds, because the published row is an artefact.
+accuracy beyond its loss. What the paper reports is one seed; its own configuration on these folds is the
+fairer bar, and stands beside. Census KDD is the paper's tenth of the table, its rows joined with their own
+labels; the published row is an artefact. Where fewer than five seeds were run the heading says so.
 With race a row has a twin for each other value, so that twins bring DR to 0 there too.
 """
 
@@ -165,15 +166,25 @@ def page(lines: list[dict[str, object]]) -> str:
     thresholds = CANDIDATES["thresholds"]
     n_candidates = 2 * len(thresholds) * len(CANDIDATES["augments"]) + 3
     text = [HEAD % (n_candidates, ", ".join(map(str, thresholds)))]
-    text += ["| | picked: accuracy, DR, DP, EO | bar | verdict |", "|---|---|---|---|"]
+    text += [
+        "| accuracy, DR, DP, EO | picked | the paper reports | better than that? "
+        "| the paper's, same folds | better than that? | dominated by dropping the column or twins? |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for setting, mine in by_setting(lines).items():
         found = summarise(mine)
-        cells = [
-            f"{drop:+.4f}, {dr:.3f}, {dp:.3f}, {eo:.3f}"
-            for drop, dr, dp, eo in (found[PICKED][0], bar(setting, found))
-        ]
-        text.append(f"| {setting} | {cells[0]} | {cells[1]} | {verdict(setting, found)} |")
+        cells = [_figures(found[PICKED][0]), "an artefact", "", _figures(found[PAPERS][0])]
+        if setting in PAPER:
+            bar = np.array(PAPER[setting])
+            cells[1:3] = [_figures(bar), compare_picked(found, bar)]
+        cells += [compare_picked(found, found[PAPERS][0]), dominating(found)]
+        text.append(f"| {setting} | {' | '.join(cells)} |")
     return "\n".join([*text, "", show(lines)])
+
+
+def _figures(line: np.ndarray) -> str:
+    drop, *ratios = line
+    return f"{drop:+.4f}, {', '.join(f'{ratio:.3f}' for ratio in ratios)}"
 
 
 def by_setting(lines: list[dict[str, object]]) -> dict[str, list[dict[str, object]]]:
@@ -203,8 +214,8 @@ def show(lines: list[dict[str, object]]) -> str:
             text.append(f"| {method} | " + " | ".join(cells) + " |")
         picks = [line["picked"] for line in mine]
         common = sorted(set(picks), key=picks.count, reverse=True)[:3]
-        text += ["", f"Picked, against the paper: {verdict(setting, found)}."]
         text += [
+            "",
             "Most often picked: " + "; ".join(f"{pick} ({picks.count(pick)})" for pick in common) + ".",
             "",
         ]
