@@ -13,7 +13,8 @@ from fairshap.cli._texts import visible
 from fairshap.cli._wording import reword
 from fairshap.exceptions import FairshapError
 
-USER_ERROR, USAGE, INTERNAL = 1, 2, 70
+# The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
+USER_ERROR, USAGE, INTERNAL, UNREAD = 1, 2, 70, 141
 _TRACEBACK = "FAIRSHAP_TRACEBACK"
 
 
@@ -117,7 +118,7 @@ def _flush(code: int) -> int:
 def _unread() -> int:
     """Return the code for output that nobody reads any more."""
     _discard_output()
-    return 128 + signal.SIGPIPE
+    return UNREAD
 
 
 def _discard_output() -> None:
