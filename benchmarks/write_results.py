@@ -28,7 +28,8 @@ def machine() -> list[str]:
     return [
         f"- {os.cpu_count()} cores of {processor}, {memory:.0f} GiB, {platform.system()}",
         f"- Python {platform.python_version()}, {versions}",
-        f"- {date.today()}; the cores are virtual and shared: figures vary by a tenth or two, of small tables by more",
+        f"- {date.today()}; the cores are virtual and shared: figures vary by a tenth or two, of small "
+        "tables by more",
     ]
 
 
