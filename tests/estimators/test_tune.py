@@ -217,6 +217,16 @@ def test_what_makes_no_sense_is_refused(params, error, text):
         tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "strategies": ["threshold"], **QUICK, **params})
 
 
+def test_folds_that_cannot_be_are_refused():
+    with pytest.raises(InputError, match="n_folds=1 must be a whole number from 2 on"):
+        budget_curve(X, Y, TREE, **WHO, n_folds=1)
+    rare = np.where(np.arange(len(Y)) < 3, 0, 1)
+    with pytest.raises(InputError, match="split into 4 folds: one label has 3 rows"):
+        tune(X, rare, TREE, **WHO, n_folds=4)
+    with pytest.raises(InputError, match=r"split into 5 folds: .* give a threshold"):
+        FairSHAP(TREE, **WHO, threshold="auto").fit_resample(X, rare)
+
+
 def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
     frame = tuning.frame()
     for name in MEASURES:

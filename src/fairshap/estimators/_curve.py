@@ -10,15 +10,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._figures.curve import draw_curves
-from fairshap._progress import Progress
 from fairshap._typing import Floats, Native
 from fairshap.estimators._sampler import FairSHAP
-from fairshap.estimators._trying import check_two_labels, check_unfitted, folds_for
-from fairshap.evaluation import MEASURES, Outcome, Trial, measures_of, run_trials
+from fairshap.estimators._trying import FoldedTable
+from fairshap.evaluation import MEASURES, Outcome, Trial, measures_of
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
 from fairshap.repair import Augment
-from fairshap.table import open_store
 
 # The points of a curve where none are given, and the attribution at which it ends.
 _POINTS, _END = 25, 0.01
@@ -129,21 +127,12 @@ def budget_curve(
         n_jobs=n_jobs,
         **params,
     )
-    X = open_store(X).native
-    setting = sampler._setting(X)
-    labels = sampler._labels(y, setting.table.n_rows)
-    check_two_labels(setting, labels, "budget_curve")
-    check_unfitted(sampler, "budget_curve")
+    table = FoldedTable.read("budget_curve", sampler, X, y, n_folds, n_repeats, seed)
     # A budget may take attributions of any size, so that no row can be left out.
     sampler.set_params(screen=False)
-    points = _default_budgets(sampler, setting, y) if budgets is None else _checked(budgets)
+    points = _default_budgets(sampler, table.setting, y) if budgets is None else _checked(budgets)
     trials = [Trial("0") if not n and not augment else _trial(sampler, n, augment) for n in points.tolist()]
-    folds = folds_for(labels, n_folds, n_repeats, seed)
-    with Progress("Curve", len(folds) * len(trials), verbose) as progress:
-        outcomes = run_trials(
-            trials, {"own": sampler}, X, y, folds, labels.positive_value, lambda: progress.advance(1, 1)
-        )
-    return _curve(points, outcomes)
+    return _curve(points, table.run(trials, {"own": sampler}, "Curve", verbose))
 
 
 def _trial(sampler: FairSHAP, n: int, augment: Augment) -> Trial:

@@ -1,5 +1,7 @@
-"""What a sampler tries on folds of its own table: its threshold, and whether it does any good."""
+"""What is tried on folds of a table: many repairs, a sampler's own threshold, whether it does any good."""
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +10,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from fairshap._messages import warn
-from fairshap._typing import Native
-from fairshap.evaluation import MEASURES, Table, Trial, folds_of, run_trials
+from fairshap._progress import Progress
+from fairshap._typing import Ints, Native
+from fairshap.evaluation import MEASURES, Consultant, Outcome, Table, Trial, folds_of, run_trials
 from fairshap.exceptions import InputError, ModelError, TargetError, WorseModelWarning
 from fairshap.groups import Labels, Setting
 from fairshap.models import is_frozen
 from fairshap.repair import Augment
+from fairshap.table import open_store
 
 if TYPE_CHECKING:
     from fairshap.estimators._sampler import FairSHAP
@@ -27,6 +31,63 @@ _MANY, _ENOUGH = 10_000, 8_000
 # The rows that a hold-out has at least, and the accuracy that a repair may cost without a word.
 _FEWEST, _DROP = 100, 0.01
 _RESAMPLES = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedTable:
+    """A table with its folds, on which repairs can be tried.
+
+    Parameters
+    ----------
+    X, y : data frame or array, array-like
+        The table and its target.
+    setting : Setting
+        Its groups.
+    labels : Labels
+        Its labels.
+    folds : list of pairs of ndarray
+        Positions of training and test rows.
+    """
+
+    X: Native
+    y: Any
+    setting: Setting
+    labels: Labels
+    folds: list[tuple[Ints, Ints]]
+
+    @classmethod
+    def read(
+        cls,
+        what: str,
+        sampler: "FairSHAP",
+        X: Any,
+        y: Any,
+        n_folds: int | None,
+        n_repeats: int | None,
+        seed: int,
+    ) -> "FoldedTable":
+        """Return a table as a sampler reads it, or say what keeps a function from trying repairs on it."""
+        X = open_store(X).native
+        setting = sampler._setting(X)
+        labels = sampler._labels(y, setting.table.n_rows)
+        check_two_labels(setting, labels, what)
+        check_unfitted(sampler, what)
+        return cls(X, y, setting, labels, folds_for(labels, n_folds, n_repeats, seed))
+
+    def run(
+        self, trials: Sequence[Trial], consultants: dict[Hashable, Consultant], title: str, verbose: int
+    ) -> list[Outcome]:
+        """Return what each trial came to on each fold, showing how far it is."""
+        with Progress(title, len(self.folds) * len(trials), verbose) as progress:
+            return run_trials(
+                trials,
+                consultants,
+                self.X,
+                self.y,
+                self.folds,
+                self.labels.positive_value,
+                lambda: progress.advance(1, 1),
+            )
 
 
 def check_two_labels(setting: Setting, labels: Labels, what: str) -> None:
@@ -48,15 +109,22 @@ def check_unfitted(sampler: "FairSHAP", what: str) -> None:
         )
 
 
-def folds_for(labels: Labels, n_folds: int | None, n_repeats: int | None, seed: int) -> Any:
+def folds_for(
+    labels: Labels, n_folds: int | None, n_repeats: int | None, seed: int
+) -> list[tuple[Ints, Ints]]:
     """Return folds: more of them, and several times, where there are few rows."""
+    for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
+        if number is not None and (not isinstance(number, (int, np.integer)) or number < least):
+            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
     n_rows = len(labels.codes)
-    return folds_of(
-        labels,
-        n_folds or (5 if n_rows < _MANY else 3),
-        n_repeats or int(np.clip(_ENOUGH // n_rows, 1, 4)),
-        seed,
-    )
+    n_folds = n_folds or (5 if n_rows < _MANY else 3)
+    fewest = int(np.bincount(labels.codes).min())
+    if fewest < n_folds:
+        raise InputError(
+            f"The table cannot be split into {n_folds} folds: one label has {fewest} rows, and each fold "
+            "needs one of them. Ask for fewer folds, or give a threshold where they are for finding one."
+        )
+    return folds_of(labels, n_folds, n_repeats or int(np.clip(_ENOUGH // n_rows, 1, 4)), seed)
 
 
 def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, augment: Augment) -> float:

@@ -10,10 +10,9 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._figures.tuning import draw_trade_off
-from fairshap._progress import Progress
 from fairshap._typing import Bools, Native
 from fairshap.estimators._sampler import FairSHAP
-from fairshap.estimators._trying import THRESHOLDS, check_two_labels, check_unfitted, folds_for
+from fairshap.estimators._trying import THRESHOLDS, FoldedTable
 from fairshap.evaluation import (
     MEASURES,
     Consultant,
@@ -21,12 +20,11 @@ from fairshap.evaluation import (
     Table,
     Trial,
     check_objective,
-    run_trials,
 )
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
 from fairshap.repair import Augment, Recipe
-from fairshap.table import PlayersLike, open_store
+from fairshap.table import PlayersLike
 
 _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.
@@ -184,9 +182,6 @@ def tune(
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
         raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
-    for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
-        if number is not None and (not isinstance(number, (int, np.integer)) or number < least):
-            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     template = FairSHAP(
         estimator,
@@ -197,12 +192,7 @@ def tune(
         n_jobs=n_jobs,
         **params,
     )
-    X = open_store(X).native
-    setting = template._setting(X)
-    n_rows = setting.table.n_rows
-    labels = template._labels(y, n_rows)
-    check_two_labels(setting, labels, "tune")
-    check_unfitted(template, "tune")
+    table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
     trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
     # Values are estimated, and rows screened, for the smallest threshold of all.
     screen = template.screen and set(strategies) <= {"threshold", "iterative"}
@@ -210,21 +200,17 @@ def tune(
     consultants: dict[Hashable, Consultant] = {_EACH: asking}
     if players is not None:
         consultants[_GIVEN] = clone(asking).set_params(players=players)
-    folds = folds_for(labels, n_folds, n_repeats, seed)
-    with Progress("Tuning", len(folds) * len(trials), verbose) as progress:
-        outcomes = run_trials(
-            trials, consultants, X, y, folds, labels.positive_value, lambda: progress.advance(1, 1)
-        )
-    table = Table.of(trials, outcomes, n_resamples, seed)
-    allowed = table.is_allowed(max_accuracy_drop, _share(max_edits, n_rows * len(setting.own.names)))
+    found = Table.of(trials, table.run(trials, consultants, "Tuning", verbose), n_resamples, seed)
+    n_cells = table.setting.table.n_rows * len(table.setting.own.names)
+    allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
     allowed[0] = True
-    taken, reason = table.recommend(objective, allowed)
-    best = taken if makers[taken] else _best_repair(table, objective, allowed, makers)
+    taken, reason = found.recommend(objective, allowed)
+    best = taken if makers[taken] else _best_repair(found, objective, allowed, makers)
     repair = clone(template).set_params(**{**(makers[best] or {}), "random_state": random_state})
     if trials[best].consultant == _GIVEN:
         repair.set_params(players=players)
-    return Tuning(trials[taken].name, reason, repair, table, objective, allowed, taken)
+    return Tuning(trials[taken].name, reason, repair, found, objective, allowed, taken)
 
 
 def _candidates(
