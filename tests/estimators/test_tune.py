@@ -167,27 +167,6 @@ def test_a_plain_remedy_that_is_nearly_as_good_is_named():
         assert ("without the column" in reason) == near
 
 
-def test_the_worst_of_the_three_is_what_is_left_most_of():
-    names = ("as it is", "no risk", "all a little")
-    trials = [Trial(name, Recipe() if k else None) for k, name in enumerate(names)]
-    table = Table.of(trials, [judged(0.2, 0.8, 0.5), judged(0.0, 0.8, 0.45), judged(0.12, 0.8, 0.4)], 200, 0)
-    columns = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
-    ratios = table.measures[:, columns] / table.measures[0, columns]
-    assert_allclose(table.objective("worst")[0], ratios.max(axis=1))
-    assert_allclose(table.objective("fairness")[0], ratios.mean(axis=1))
-    allowed = np.ones(3, dtype=bool)
-    taken = {name: names[table.recommend(name, allowed)[0]] for name in ("fairness", "worst")}
-    assert taken == {"fairness": "no risk", "worst": "all a little"}
-
-
-def test_the_worst_being_noise_does_not_hide_that_the_risk_is_gone():
-    trials = [Trial("as it is"), Trial("no risk", Recipe())]
-    table = Table.of(trials, [judged(0.2, 0.8, 0.50), judged(0.0, 0.8, 0.49)], 200, 0)
-    worst = table.objective("worst")[1]
-    assert not np.quantile(worst[1] - worst[0], 0.975) < 0
-    assert table.recommend("worst", np.ones(2, dtype=bool))[0] == 1
-
-
 def test_the_objective_may_be_a_function_or_one_measure():
     trials = [Trial(name) for name in ("as it is", "other")]
     table = Table.of(trials, [judged(0.2, 0.8), judged(0.1, 0.7)], 20, 0)

@@ -32,11 +32,7 @@ def tune(
         float | None, typer.Option(min=0, help="Cells to edit at most: a number, or a share below 1.")
     ] = None,
     objective: Annotated[
-        str,
-        typer.Option(
-            help="What is made small: fairness (the mean of DR, DP and EO), worst (the largest of them), "
-            "dr, dp, eo or pqp."
-        ),
+        str, typer.Option(help="What is made small: fairness (mean of DR, DP and EO), dr, dp, eo or pqp.")
     ] = "fairness",
     strategies: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")

@@ -32,12 +32,6 @@ _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
 _EACH, _GIVEN = "each column", "players"
 
-# What the objectives that take several measures are called in a figure.
-_LABELS = {
-    "fairness": "mean of DR, DP and EO relative to the baseline",
-    "worst": "largest of DR, DP and EO relative to the baseline",
-}
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuning:
@@ -88,7 +82,7 @@ class Tuning:
     def plot(self, ax: Any = None) -> Any:
         """Draw accuracy against the objective, with the front and the recommended one; return the axes."""
         name = self.objective if isinstance(self.objective, str) else "objective"
-        label = _LABELS.get(name, name)
+        label = "mean of DR, DP and EO relative to the baseline" if name == "fairness" else name
         value = self.table.objective(self.objective)[0]
         accuracy = self.table.measures[:, MEASURES.index("accuracy")]
         return draw_trade_off(accuracy, value, self.table.front(self.objective), self.taken, label, ax)
@@ -136,10 +130,9 @@ def tune(
         The classifier that is repaired; see :class:`FairSHAP`.
     sensitive, privileged, positive
         See :class:`FairSHAP`.
-    objective : {"fairness", "worst", "dr", "dp", "eo", "pqp"} or function, default="fairness"
-        What is made small: the mean of DR, DP and EO, each relative to the baseline's; the largest of the
-        three, so that none is bought with another; one of the measures; or a function of two dicts, the
-        measures of a candidate and of the baseline.
+    objective : {"fairness", "dr", "dp", "eo", "pqp"} or function, default="fairness"
+        What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the
+        measures; or a function of two dicts, the measures of a candidate and of the baseline.
     max_accuracy_drop : float, default=0.01
         How much accuracy a candidate may lose, in the mean over the folds.
     max_edits : int or float, optional

@@ -13,13 +13,12 @@ from fairshap.evaluation._judging import LEVEL, MEASURES, intervals_of, means_ov
 from fairshap.evaluation._trials import Outcome, Trial
 from fairshap.exceptions import InputError
 
-#: What is made small: the mean or the largest of DR, DP and EO relative to the baseline, one of them, or a
-#: function of the measures of a trial and of the baseline.
+#: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, or a function of
+#: the measures of a trial and of the baseline.
 Objective: TypeAlias = (
-    Literal["fairness", "worst", "dr", "dp", "eo", "pqp"]
-    | Callable[[dict[str, float], dict[str, float]], float]
+    Literal["fairness", "dr", "dp", "eo", "pqp"] | Callable[[dict[str, float], dict[str, float]], float]
 )
-OBJECTIVES = ("fairness", "worst", "dr", "dp", "eo", "pqp")
+OBJECTIVES = ("fairness", "dr", "dp", "eo", "pqp")
 
 _FAIRNESS = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
 _ACCURACY = MEASURES.index("accuracy")
@@ -81,8 +80,6 @@ class Table:
         # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
         # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
         ratio = measures / np.maximum(self.measures[0], _NOTHING)
-        if objective == "worst":
-            return np.asarray(ratio[..., _FAIRNESS].max(axis=-1))
         columns = _FAIRNESS if objective == "fairness" else [MEASURES.index(objective)]
         return np.asarray(ratio[..., columns].mean(axis=-1))
 
@@ -104,16 +101,12 @@ class Table:
         It is the best one of those allowed, with two exceptions. If its 95 % interval does not tell it from
         the baseline, the baseline is kept: noise is not progress. If a plain remedy is at least as good in
         accuracy, DP and EO, that is taken: it brings DR to 0 without an edit.
-
-        By the worst of the three, it is told from the baseline by their mean: on a small table the worst is
-        the one that nothing can be said of, and would hide that another one is gone.
         """
         value, samples = self.objective(objective)
         chosen = np.flatnonzero(allowed)
         # Of equally good ones the more accurate.
         best = int(chosen[np.lexsort((-self.measures[chosen, _ACCURACY], value[chosen]))[0]])
-        telling = self.objective("fairness")[1] if objective == "worst" else samples
-        is_better = np.quantile(telling[best] - telling[0], 1 - (1 - LEVEL) / 2) < 0
+        is_better = np.quantile(samples[best] - samples[0], 1 - (1 - LEVEL) / 2) < 0
         if best == 0 or (allowed[0] and not is_better):
             return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
         plain = [k for k in chosen.tolist() if k and self.trials[k].is_plain]
