@@ -134,7 +134,8 @@ def tune(
         What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the
         measures; or a function of two dicts, the measures of a candidate and of the baseline.
     max_accuracy_drop : float, default=0.01
-        How much accuracy a candidate may lose, in the mean over the folds.
+        How much accuracy a candidate may lose, in the mean over the folds. Models of folds are trained on
+        fewer rows, and tend to lose more than one of the whole table.
     max_edits : int or float, optional
         How many cells may be edited: a number for the whole table, or a share below 1.
     thresholds : sequence of float, optional
