@@ -132,18 +132,21 @@ def summarise(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.
 
 
 def compare_picked(found: dict[str, tuple[np.ndarray, np.ndarray]], bar: np.ndarray) -> str:
-    """Say whether the picked repair is better than a bar: in what it is not, if in anything."""
+    """Say whether the picked repair is better than a bar, in what it is not, and what is uncertain."""
     mine, half = found[PICKED]
     drop, *gaps = bar
     # By how much each is missed: accuracy should not be lower, the others not higher.
     missed = np.array([drop - MARGIN - mine[0], *(mine[1:] - gaps)])
-    names = []
+    texts = []
     for k, name in enumerate(("accuracy", "DR", "DP", "EO")):
-        if missed[k] > 0:
-            why = ["within its interval"] if missed[k] <= half[k] else []
-            why += ["a bar below chance"] if k > 1 and bar[k] < found[CHANCE][0][k] else []
-            names.append(f"{name} ({', '.join(why)})" if why else name)
-    return f"not in {'; '.join(names)}" if names else "yes"
+        why = ["within its interval"] if abs(missed[k]) <= half[k] and half[k] else []
+        why += ["a bar below chance"] if k > 1 and bar[k] < found[CHANCE][0][k] else []
+        texts.append(f"{name} ({', '.join(why)})" if why else name)
+    lost = [text for text, much in zip(texts, missed, strict=True) if much > 0]
+    # A bar that is met by as little as others are missed by is no surer.
+    unsure = [text for text, much in zip(texts, missed, strict=True) if much <= 0 and "(" in text]
+    verdict = f"not in {'; '.join(lost)}" if lost else "yes"
+    return f"{verdict}; unsure in {'; '.join(unsure)}" if unsure else verdict
 
 
 def dominating(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
