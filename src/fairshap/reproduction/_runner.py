@@ -4,8 +4,8 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from joblib import Parallel, delayed, parallel_config
 
@@ -45,11 +45,28 @@ def _results(jobs: Sequence[Job], n_processes: int) -> Generator[tuple[int, list
         for k, job in enumerate(jobs):
             yield _run(k, job, os.getpid())
         return
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    with _quiet_tracker(), parallel_config(backend="loky", inner_max_num_threads=1):
         # One job at a time: jobs of one batch would all be lost if the run ended in the last.
         pool = Parallel(n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
         with closing(pool(delayed(_run)(k, job, os.getpid()) for k, job in enumerate(jobs))) as results:
             yield from results
+
+
+@contextmanager
+def _quiet_tracker() -> Iterator[None]:
+    """Keep the process that cleans up after an interrupted run from warning that it had to.
+
+    It is started with the first pool and outlives it; warnings of a process are set by its environment.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:resource_tracker:UserWarning"]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _run(k: int, job: Job, parent: int) -> tuple[int, list[Record], float]:
