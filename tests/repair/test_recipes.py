@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
 from fairshap.attribution import _attribute
@@ -93,6 +95,17 @@ def test_rounds_lower_the_risk_and_never_edit_a_cell_twice():
 def test_rounds_share_one_budget():
     fs, _, _ = repair(strategy="iterative", budget=380)
     assert len(fs.edits_) <= 380
+
+
+def test_a_round_that_is_taken_back_is_not_among_the_rounds():
+    data = datasets.make_biased(400, random_state=1)
+    who = {"sensitive": data.sensitive, "privileged": data.privileged}
+    fs = FairSHAP(XGBClassifier(n_estimators=20, n_jobs=1), **who, strategy="iterative", augment="edited")
+    full = clone(fs).set_params(max_rounds=20).fit(data.X, data.y)
+    assert full.rounds_[-1].n_edits == len(full.edits_)
+    # One more was tried: where it is the last that may be, nothing takes it back.
+    more = clone(fs).set_params(max_rounds=len(full.rounds_) + 1).fit(data.X, data.y)
+    assert len(more.edits_) > len(full.edits_)
 
 
 def test_one_round_is_the_threshold():

@@ -110,8 +110,8 @@ class Recipe:
             seen = setting.with_cells(repaired.X).table.native if not self.augment else repaired.X
             asked = asked.again(fit(seen, repaired.y, repaired.sample_weight), edits.apply(X), X)
             if asked.mean_risk >= rounds[-1].mean_risk:
-                # The last edits did no good.
-                edits = known
+                # The last edits did no good: they and their round are taken back, but for the first.
+                edits, rounds = known, rounds[: max(1, len(rounds) - 1)]
                 break
             more = asked.select(self.strategy.left_after(len(edits), asked.risk))
             known, edits = edits, Edits.together(edits, more)
