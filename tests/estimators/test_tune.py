@@ -130,6 +130,22 @@ def test_the_best_is_taken_and_of_equally_good_ones_the_most_accurate():
     assert trials[taken].name == "far"
 
 
+def test_of_repairs_that_chance_tells_apart_the_most_accurate_is_taken():
+    names = ("as it is", "best", "near and accurate", "near", "accurate")
+    trials = [Trial(name, Recipe() if name != "as it is" else None) for name in names]
+    accuracies, gaps = (0.80, 0.74, 0.78, 0.76, 0.79), (0.9, 0.20, 0.23, 0.22, 0.60)
+    outcomes = [judged(0.2, right, gap) for right, gap in zip(accuracies, gaps, strict=True)]
+    table = Table.of(trials, outcomes, 200, 0)
+    value = table.objective("dp")[0]
+    assert value[1] < min(value[2:])
+    taken, reason = table.recommend("dp", np.ones(5, dtype=bool))
+    assert trials[taken].name == "near and accurate"
+    assert "most accurate repair within one standard error of the best" in reason
+    taken, reason = table.recommend("dp", np.array([True, True, False, False, True]))
+    assert trials[taken].name == "best"
+    assert "the best of all" in reason
+
+
 def test_noise_is_not_progress():
     trials = [Trial("as it is"), Trial("other", Recipe())]
     same = Table.of(trials, [judged(0.2, 0.8, 0.50), judged(0.2, 0.8, 0.49)], 200, 0)

@@ -142,7 +142,7 @@ def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, aug
     allowed = table.is_allowed(_DROP, 1.0)
     allowed[0] = False
     # Nothing within the limits: the one that edits the least.
-    return THRESHOLDS[table.recommend("fairness", allowed)[0] - 1] if allowed.any() else THRESHOLDS[0]
+    return THRESHOLDS[table.steady("fairness", allowed) - 1] if allowed.any() else THRESHOLDS[0]
 
 
 def warn_if_worse(

@@ -117,8 +117,10 @@ def tune(
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
     twins of all rows alone. In each fold the rows are matched and the model is asked once for all of them.
 
-    The best one within the limits is recommended, unless it cannot be told from the model as it is, or
-    what needs no edits is at least as good in accuracy, DP and EO: then that.
+    Of the repairs within the limits that are within one standard error of the best the most accurate is
+    recommended: which of them comes out best on folds is chance. The model as it is is kept if the best
+    cannot be told from it; what needs no edits is recommended if it is the best, or at least as good in
+    accuracy, DP and EO.
 
     Parameters
     ----------
@@ -249,8 +251,7 @@ def _best_repair(
 ) -> int:
     """Return the best repair within the limits, or without them if there is none."""
     is_repair = np.array([maker is not None for maker in makers])
-    chosen = np.flatnonzero(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    return int(chosen[table.objective(objective)[0][chosen].argmin()])
+    return table.steady(objective, is_repair & allowed if (is_repair & allowed).any() else is_repair)
 
 
 def _share(max_edits: int | float | None, n_cells: int) -> float:

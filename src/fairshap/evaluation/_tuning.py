@@ -98,29 +98,50 @@ class Table:
     def recommend(self, objective: Objective, allowed: Bools) -> tuple[int, str]:
         """Return which trial to take, and why in a sentence.
 
-        It is the best one of those allowed, with two exceptions. If its 95 % interval does not tell it from
-        the baseline, the baseline is kept: noise is not progress. If a plain remedy is at least as good in
-        accuracy, DP and EO, that is taken: it brings DR to 0 without an edit.
+        It is the best one of those allowed, with three exceptions. If its 95 % interval does not tell it from
+        the baseline, the baseline is kept: noise is not progress. If it is a repair, the most accurate one of
+        those within a standard error of it is taken. If a plain remedy is at least as good in accuracy, DP
+        and EO, that is taken: it brings DR to 0 without an edit.
         """
         value, samples = self.objective(objective)
-        chosen = np.flatnonzero(allowed)
-        # Of equally good ones the more accurate.
-        best = int(chosen[np.lexsort((-self.measures[chosen, _ACCURACY], value[chosen]))[0]])
-        is_better = np.quantile(samples[best] - samples[0], 1 - (1 - LEVEL) / 2) < 0
-        if best == 0 or (allowed[0] and not is_better):
+        best = self._first(allowed, value)
+        is_better = np.quantile(samples - samples[:1], 1 - (1 - LEVEL) / 2, axis=1) < 0
+        if best == 0 or (allowed[0] and not is_better[best]):
             return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
-        plain = [k for k in chosen.tolist() if k and self.trials[k].is_plain]
-        if not self.trials[best].is_plain:
-            for k in sorted(plain, key=lambda k: value[k]):
-                if self._dominates(k, best):
-                    why = f"{self.trials[best].name} is no better in accuracy, DP or EO"
-                    return k, self._reason(k, why)
+        if self.trials[best].is_plain:
+            return best, self._reason(best, "it is the best of all within the limits")
+        is_plain = np.array([trial.is_plain for trial in self.trials])
+        taken = self.steady(objective, allowed & ~is_plain & (is_better | (not allowed[0])))
+        plain = [k for k in np.flatnonzero(allowed & is_plain).tolist() if k]
+        for k in sorted(plain, key=lambda k: value[k]):
+            if self._dominates(k, taken):
+                why = f"{self.trials[taken].name} is no better in accuracy, DP or EO"
+                return k, self._reason(k, why)
         why = "it is the best of all within the limits"
-        near = [k for k in plain if value[k] - value[best] <= (samples[k] - samples[best]).std()]
-        if near and not self.trials[best].is_plain:
+        if taken != best:
+            why = "it is the most accurate repair within one standard error of the best within the limits"
+        near = [k for k in plain if value[k] - value[taken] <= (samples[k] - samples[taken]).std()]
+        if near:
             names = " and ".join(self.trials[k].name for k in near)
             why += f", though within one standard error of what needs no edits: {names}"
-        return best, self._reason(best, why)
+        return taken, self._reason(taken, why)
+
+    def steady(self, objective: Objective, among: Bools) -> int:
+        """Return the most accurate of the trials that are within one standard error of the best of some.
+
+        Which of them comes out best on folds is chance. Taking it would fit the repair to that chance, and
+        the more so the more trials there are.
+        """
+        value, samples = self.objective(objective)
+        best = self._first(among, value)
+        near = among & (value - value[best] <= (samples - samples[best]).std(axis=1))
+        return self._first(near, -self.measures[:, _ACCURACY], value)
+
+    def _first(self, among: Bools, *keys: Floats) -> int:
+        """Return which of some trials has the smallest key, of equal ones the more accurate."""
+        chosen = np.flatnonzero(among)
+        order = np.lexsort([key[chosen] for key in (-self.measures[:, _ACCURACY], *reversed(keys))])
+        return int(chosen[order[0]])
 
     def _dominates(self, one: int, other: int) -> bool:
         """Say whether one trial is at least as good as another in accuracy, DP and EO."""
