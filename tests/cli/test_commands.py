@@ -115,6 +115,8 @@ def test_tune_recommends_within_the_limits(capsys, people):
     assert set(found) == HEAD | names
     taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
     base = found["candidates"][0]
+    assert [line["recommended"] for line in found["candidates"][:2]].count(True) == 1
+    assert taken["recommended"]
     assert taken["allowed"]
     assert base["accuracy"] - taken["accuracy"] <= 0.05
 

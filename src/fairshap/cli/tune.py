@@ -112,7 +112,8 @@ def tune(
         ],
     )
     output.line()
-    output.line(f"The best repair within the limits: {_options(tuning.repair)}")
+    is_repair = tuning.table.trials[tuning.taken].recipe is not None
+    output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {_options(tuning.repair)}")
     if page.report is not None:
         output.line(f"Written: {page.report}")
     output.json(

@@ -68,11 +68,11 @@ class Tuning:
         return f"Tuning({len(self.table.trials)} candidates; {self.reason})"
 
     def frame(self) -> pd.DataFrame:
-        """Return all candidates, the baseline first, then the best within the limits.
+        """Return all candidates: the baseline, the recommended one, then the best within the limits.
 
         Each measure has its mean over the folds and the ends of its 95 % interval, ``_low`` and ``_high``.
         """
-        return self.table.frame(self.objective, self.allowed)
+        return self.table.frame(self.objective, self.allowed, self.taken)
 
     def front(self) -> pd.DataFrame:
         """Return the candidates that no other beats in both accuracy and the objective."""

@@ -160,8 +160,8 @@ class Table:
             f"instead of {base[_ACCURACY]:.3f}; {why}."
         )
 
-    def frame(self, objective: Objective, allowed: Bools) -> pd.DataFrame:
-        """Return one line for each trial, the best allowed ones first after the baseline."""
+    def frame(self, objective: Objective, allowed: Bools, taken: int) -> pd.DataFrame:
+        """Return one line for each trial: the baseline, the one that is taken, the best allowed ones."""
         low, high = self.intervals()
         value = self.objective(objective)[0]
         data: dict[Hashable, Any] = {"name": [trial.name for trial in self.trials], "objective": value}
@@ -169,8 +169,9 @@ class Table:
             data[measure] = self.measures[:, k]
             data[f"{measure}_low"], data[f"{measure}_high"] = low[:, k], high[:, k]
         data |= {"edits": self.n_edits, "share": self.share, "allowed": allowed}
-        data["on_front"] = self.front(objective)
-        order = np.lexsort((value, ~allowed, np.arange(len(value)) > 0))
+        places = np.arange(len(value))
+        data |= {"on_front": self.front(objective), "recommended": places == taken}
+        order = np.lexsort((value, ~allowed, places != taken, places > 0))
         return pd.DataFrame(data).iloc[order].reset_index(drop=True)
 
 
