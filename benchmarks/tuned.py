@@ -2,10 +2,10 @@
 
 Outer folds with seeds other than the paper's. On each training fold `tune` picks a repair, with the same
 candidates and the same objective for all settings: the mean of DR, DP and EO relative to the baseline, at
-most a point of accuracy. It is fitted there and judged on the test fold, beside the model as it is, without
-the column, twins alone, the default of `FairSHAPClassifier`, and the paper's configuration. Every fold is
-one line of a file; a run that was interrupted goes on where it stopped. Census KDD is the paper's tenth of
-the table, its rows joined with their own labels.
+most a point and a half of accuracy on inner folds. It is fitted there and judged on the test fold, beside
+the model as it is, without the column, twins alone, the default of `FairSHAPClassifier`, and the paper's
+configuration. Every fold is one line of a file; a run that was interrupted goes on where it stopped. Census
+KDD is the paper's tenth of the table, its rows joined with their own labels.
 
     python benchmarks/tuned.py --out tuned.jsonl [--settings german:sex,...] [--seeds 5]
     python benchmarks/tuned.py --out tuned.jsonl --show [--markdown docs/tuned.md]
@@ -36,12 +36,13 @@ PAPER = {
     "adult:race": (-0.0001, 0.714, 0.823, 0.355),
     "credit:SEX": (0.0004, 0.947, 0.913, 0.621),
 }
-FIRST_SEED = 101
-CANDIDATES = {
-    "thresholds": (0.1, 0.05, 0.03, 0.02),
-    "strategies": ("threshold",),
-    "augments": ("edited", "all"),
-}
+#: Candidates and limits were chosen on smaller seeds.
+FIRST_SEED = 301
+#: The paper's threshold and a lower one. Few, because what tells more of them apart on inner folds is chance;
+#: and twins of all rows alone, because by the mean those of edited rows, which leave some DR, are not picked.
+CANDIDATES = {"thresholds": (0.05, 0.03), "strategies": ("threshold",), "augments": ("all",)}
+#: On inner folds, whose models are trained on fewer rows, the same edits cost more accuracy.
+MAX_ACCURACY_DROP = 0.015
 #: A small table is folded several times: which candidate is best is noise otherwise.
 SMALL = 10_000
 
@@ -70,7 +71,8 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
     train, test = list(KFold(5, shuffle=True, random_state=seed).split(X))[fold]
     tuning = tune(
         X[train], y[train], XGBClassifier(), **who, players=players, **CANDIDATES,
-        n_repeats=3 if len(X) < SMALL else 1, n_resamples=200, random_state=seed,
+        max_accuracy_drop=MAX_ACCURACY_DROP, n_repeats=3 if len(X) < SMALL else 1, n_resamples=200,
+        random_state=seed,
     )  # fmt: skip
     picked = tuning.repair
     paper = FairSHAP(XGBClassifier(), **who, **paper_settings(), random_state=seed)
@@ -167,10 +169,11 @@ without `--show` it measures what is not in the file yet, each fold a line.
 
 Five outer folds for each of five seeds, none of them the paper's, of the paper's encoded tables with
 XGBoost's defaults. On each training fold alone `tune` picks one of %d candidates by inner cross-validation
-(thresholds %s, twins of edited or of all rows, each encoded column or each raw column a player, the column
-dropped, twins alone), by the same objective in all settings: the mean of DR, DP and EO relative to the
-baseline, at most a point of accuracy lost. What it picked is fitted there and judged on the test fold.
-Candidates and objective were fixed before any of these test folds was read.
+(thresholds %s with twins of all rows, each encoded column or each raw column a player; the column dropped;
+twins alone; the model as it is), by the same objective in all settings: the mean of DR, DP and EO relative to
+the baseline, at most a point and a half of accuracy lost on inner folds, whose models, trained on fewer rows,
+lose more to the same edits. What it picked is fitted there and judged on the test fold. All of that was
+chosen on folds of other seeds, and fixed before any of these test folds was read.
 
 Accuracy is the change against the model as it is; DR, DP and EO are ratios to it: below 1 is fairer. With ±
 the 95 %% interval of the mean over seeds. "The paper's" is its configuration on the same folds as the
