@@ -87,7 +87,8 @@ def finish(records: list[Record], options: Options) -> Findings:
         "switched, and share their weight. *Twins alone* and *RSA*, which drops the sensitive column, edit "
         "nothing. *tuned* is what `fairshap.tune` picks on the training rows alone: "
         f"thresholds {', '.join(map(str, THRESHOLDS))}, both kinds of players, twins of edited or of all "
-        "rows, for the lowest mean of DR, DP and EO at no more than 0.01 of accuracy.",
+        "rows, the most accurate one within a standard error of the lowest mean of DR, DP and EO, at no more "
+        "than 0.01 of accuracy.",
         *_sentences(means, relative),
         f"## All figures\n\n{SPREAD_LEGEND} *edits* counts cells of the encoded table, *values* the values "
         "of the raw table that they change, and *invalid* is the share of the edited rows that came to be of "
