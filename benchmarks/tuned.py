@@ -38,8 +38,8 @@ PAPER = {
 }
 #: Candidates and limits were chosen on smaller seeds.
 FIRST_SEED = 301
-#: The paper's threshold and a lower one. Few, because what tells more of them apart on inner folds is chance;
-#: and twins of all rows alone, because by the mean those of edited rows, which leave some DR, are not picked.
+#: The paper's threshold and a lower one. Few, because what tells more of them apart on inner folds is mostly
+#: chance; and twins of all rows only, as those of edited rows leave some DR, and the mean passes them over.
 CANDIDATES = {"thresholds": (0.05, 0.03), "strategies": ("threshold",), "augments": ("all",)}
 #: On inner folds, whose models are trained on fewer rows, the same edits cost more accuracy.
 MAX_ACCURACY_DROP = 0.015

@@ -161,7 +161,10 @@ def repair_table(
     if is_auto:
         # Also on the folds: what is measured is the repair that is written.
         choice["threshold"] = sampler.threshold_
-        output.note(f"threshold {sampler.threshold_:g}, the best on folds for at most a point of accuracy.")
+        output.note(
+            f"threshold {sampler.threshold_:g}, the most accurate on folds within a standard error of the "
+            "best, for at most a point of accuracy."
+        )
     if not folds:
         return Done(sampler, None)
     if from_file(retrained):

@@ -57,7 +57,8 @@ class FairSHAP(SamplerMixin, Repairer):
         The smallest attribution that leads to an edit, in units of the model's output: a change of
         probability, or for a regressor of its prediction. None is 0.05, as in the paper, and for a
         regressor 0.05 standard deviations of the target. "auto" tries several on folds of the table and takes
-        what makes DR, DP and EO lowest for at most a point of accuracy; see :func:`fairshap.tune`.
+        the most accurate of those that make DR, DP and EO lowest, within a standard error and for at most a
+        point of accuracy; see :func:`fairshap.tune`.
     strategy : {"threshold", "budget", "optimal", "iterative"}, default="threshold"
         Which cells are replaced. "threshold": every value whose attribution is at least the threshold, as in
         the paper. "budget": those of the largest attributions, as many as ``budget`` says. "optimal": in
