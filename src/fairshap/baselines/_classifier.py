@@ -13,9 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._typing import Floats, Native
+from fairshap.baselines._removal import SensitiveRemover
 from fairshap.exceptions import ModelError
 from fairshap.groups import Labels, check_weights
-from fairshap.models import check_takes_weights, fit_model
+from fairshap.models import check_takes_weights, fit_model, may_name_columns
 from fairshap.table import Table, open_store
 
 
@@ -152,6 +153,8 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         validate_data(self, table.native, skip_check_array=True)
         Labels.read(y, table.n_rows, is_quantity=False)
         baseline: Any = None if self.baseline is None else clone(self.baseline)
+        if isinstance(baseline, SensitiveRemover) and may_name_columns(self.estimator):
+            baseline.set_params(hold=True)
         prepared = prepare(
             baseline, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )

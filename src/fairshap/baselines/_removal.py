@@ -9,6 +9,7 @@ from sklearn.base import OneToOneFeatureMixin
 from fairshap._typing import Native
 from fairshap.baselines._base import RowTransformer
 from fairshap.exceptions import InputError
+from fairshap.groups import Hiding, Privileged
 from fairshap.table import Table
 
 
@@ -18,12 +19,17 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
     Discriminative risk is then zero; what the other columns tell about the attribute stays. An attribute that
     is given beside the table is not in it, and nothing is dropped. Test rows are transformed too.
 
+    A pipeline that names its columns, or counts on their places, cannot do without one of them: with ``hold``
+    the column stays and has the same value in all rows. :class:`BaselineClassifier` sees to that.
+
     Parameters
     ----------
     sensitive : column name, or position for an array, or a list of them
         The sensitive attribute, if it is a column of the table.
     privileged : value, list of values, pandas.Interval or function
         Which values are privileged. It makes no difference here; it is checked, as in every baseline.
+    hold : bool, default=False
+        Whether the column is held at one value instead.
 
     Attributes
     ----------
@@ -45,11 +51,16 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
     1   40
     """
 
+    def __init__(self, *, sensitive: Any = None, privileged: Privileged = None, hold: bool = False) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.hold = hold
+
     def fit(self, X: Native, y: Any = None, *, sensitive_features: Any = None) -> "SensitiveRemover":  # noqa: ARG002
         """Remember which columns to keep; see :class:`SensitiveRemover` for the parameters."""
         setting = self._setting(X, sensitive_features)
         names = setting.own.names
-        self.kept_ = np.setdiff1d(np.arange(len(names)), setting.columns)
+        self._hiding = Hiding.of(setting, self.hold)
+        self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
         if not len(self.kept_):
             raise InputError(
                 f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
@@ -57,7 +68,7 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
         return self
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
-        return table.store.compose(self.kept_.tolist())
+        return self._hiding.apply(table.store)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are kept."""

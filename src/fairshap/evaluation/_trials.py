@@ -12,7 +12,8 @@ from sklearn.utils import _safe_indexing
 from fairshap._typing import Floats, Ints, Native
 from fairshap.evaluation._judging import Judgement, judge
 from fairshap.exceptions import FewReferencesWarning, PooledGroupsWarning, UnmatchedRowsWarning
-from fairshap.groups import Labels, Setting
+from fairshap.groups import Hiding, Labels, Setting
+from fairshap.models import may_name_columns
 from fairshap.repair import Consultation, Recipe
 from fairshap.table import open_store
 
@@ -23,6 +24,8 @@ class Consultant(Protocol):
     def _setting(self, X: Native, sensitive_features: Any = None) -> Setting: ...
 
     def _labels(self, y: Any, n_rows: int) -> Labels: ...
+
+    def _estimator(self) -> Any: ...
 
     def _ask(
         self,
@@ -73,21 +76,21 @@ class Outcome:
     share: list[float] = field(default_factory=list)
 
 
-class WithoutColumns:
-    """A model that never sees some columns."""
+class Blind:
+    """A model from which the sensitive attribute is hidden."""
 
-    def __init__(self, model: Any, columns: Sequence[int]) -> None:
+    def __init__(self, model: Any, hiding: Hiding) -> None:
         self.model = model
-        self.columns = columns
+        self.hiding = hiding
         self.classes_ = getattr(model, "classes_", None)
 
     def predict(self, X: Native) -> Any:
-        """Return what the model predicts without them."""
-        return self.model.predict(drop_columns(X, self.columns))
+        """Return what the model predicts without it."""
+        return self.model.predict(self.hiding.apply(open_store(X)))
 
     def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities that the model gives without them."""
-        return np.asarray(self.model.predict_proba(drop_columns(X, self.columns)))
+        """Return the probabilities that the model gives without it."""
+        return np.asarray(self.model.predict_proba(self.hiding.apply(open_store(X))))
 
 
 def folds_of(labels: Labels, n_folds: int, n_repeats: int, seed: int) -> list[tuple[Ints, Ints]]:
@@ -157,8 +160,9 @@ def _run_trials(
             consultant = consultants.get(trial.consultant, first)
             n_edits = 0
             if trial.drops:
-                rest = drop_columns(X_train, setting.columns)
-                model = WithoutColumns(consultant._refit(rest, y_train, None), setting.columns)
+                hiding = Hiding.of(setting, hold=may_name_columns(first._estimator()))
+                rest = hiding.apply(open_store(X_train))
+                model = Blind(consultant._refit(rest, y_train, None), hiding)
             elif trial.recipe is None:
                 model = next(iter(asked.values())).model
             else:
@@ -175,10 +179,3 @@ def _run_trials(
 def take_rows(X: Native, rows: Ints) -> Native:
     """Return some rows of a table, in its own type."""
     return _safe_indexing(X, rows)
-
-
-def drop_columns(X: Native, columns: Sequence[int]) -> Native:
-    """Return a table without some columns, in its own type."""
-    store = open_store(X)
-    kept = [column for column in range(len(store.names)) if column not in columns]
-    return _safe_indexing(X, kept, axis=1)

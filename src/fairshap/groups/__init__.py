@@ -1,6 +1,7 @@
 """Groups: the sensitive attribute and the label split the rows into strata."""
 
 from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
+from fairshap.groups._hiding import Hiding
 from fairshap.groups._labels import Labels, is_continuous, read_target
 from fairshap.groups._sensitive import Setting, check_order
 from fairshap.groups._twins import Twins
@@ -11,6 +12,7 @@ __all__ = [
     "COMPARISONS",
     "Comparison",
     "Groups",
+    "Hiding",
     "Labels",
     "Privileged",
     "Setting",

@@ -11,6 +11,7 @@ from fairshap.models._fitting import (
     default_estimator,
     fit_model,
     is_frozen,
+    may_name_columns,
     takes_weights,
 )
 from fairshap.models._kinds import takes_quantities
@@ -24,6 +25,7 @@ __all__ = [
     "default_estimator",
     "fit_model",
     "is_frozen",
+    "may_name_columns",
     "takes_quantities",
     "takes_weights",
 ]

@@ -9,9 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from fairshap._typing import Native
 from fairshap.exceptions import ModelError
@@ -34,6 +36,12 @@ def default_estimator(random_state: Any = None, is_quantity: bool = False) -> An
 def is_frozen(estimator: Any) -> bool:
     """Say whether an estimator is a fitted model that must not be fitted again."""
     return isinstance(estimator, FrozenEstimator)
+
+
+def may_name_columns(estimator: Any) -> bool:
+    """Say whether an estimator has a step that counts on columns by name or place, or is free to."""
+    parts = estimator.get_params().values()
+    return any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts)
 
 
 def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any] | None = None) -> Any:

@@ -1,0 +1,72 @@
+"""A pipeline that names its columns goes without the sensitive one all the same."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from xgboost import XGBClassifier
+
+from fairshap import datasets, evaluate, tune
+from fairshap.baselines import BaselineClassifier, SensitiveRemover
+from tests.conftest import to_library, to_pandas
+
+DATA = datasets.load("german")
+X, Y = DATA.X, DATA.y
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+CATEGORIES = [name for name in X.columns if X[name].dtype.kind not in "if"]
+
+
+def naming(columns):
+    """A pipeline whose encoder names its columns."""
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), columns), remainder="passthrough"
+    )
+    return make_pipeline(encoder, XGBClassifier(n_estimators=20, n_jobs=1))
+
+
+NAMES = naming(CATEGORIES)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_held_column_has_one_value_in_training_and_in_test_rows(library):
+    remover = SensitiveRemover(**WHO, hold=True).fit(to_library(X[:600], library))
+    given = to_library(X[600:], library)
+    rows = remover.transform(given)
+    assert type(rows) is type(given)
+    rows = to_pandas(rows)
+    assert list(rows.columns) == list(remover.get_feature_names_out()) == list(X.columns)
+    assert set(rows[DATA.sensitive].astype(str)) == {str(X[DATA.sensitive].iloc[0])}
+    others = [name for name in X.columns if name != DATA.sensitive]
+    assert_array_equal(rows[others].astype(str), to_pandas(given)[others].astype(str))
+
+
+def test_a_pipeline_that_names_the_column_is_trained_without_it():
+    held = BaselineClassifier(SensitiveRemover(**WHO), NAMES).fit(X, Y)
+    switched = X.assign(**{DATA.sensitive: np.roll(X[DATA.sensitive], 1)})
+    assert_array_equal(held.predict_proba(X), held.predict_proba(switched))
+    # It learns what one learns to which the column was never shown.
+    rest = X.drop(columns=DATA.sensitive)
+    bare = naming([name for name in CATEGORIES if name != DATA.sensitive]).fit(rest, held.classes_[1] == Y)
+    assert_allclose(held.predict_proba(X), bare.predict_proba(rest), rtol=1e-6)
+
+
+def test_by_place_no_other_column_takes_its_stead():
+    # Without the first column, the second of an array would be encoded for it.
+    rows = np.column_stack([np.arange(200) % 2, np.arange(200) % 7, np.arange(200) % 5])
+    places = make_column_transformer((OneHotEncoder(), [0]), remainder="passthrough")
+    pipeline = make_pipeline(places, XGBClassifier(n_estimators=5, n_jobs=1))
+    model = BaselineClassifier(SensitiveRemover(sensitive=0, privileged=1), pipeline)
+    model.fit(rows, rows[:, 1] > rows[:, 2])
+    encoder = model.estimator_.named_steps["columntransformer"].named_transformers_["onehotencoder"]
+    assert [values.tolist() for values in encoder.categories_] == [[0]]
+
+
+def test_tune_and_evaluate_take_a_pipeline_that_names_the_column():
+    tuning = tune(X, Y, NAMES, **WHO, thresholds=[0.05], strategies=["threshold"], n_folds=2, n_repeats=1)
+    lines = tuning.frame().set_index("name")
+    assert lines.loc["the model without the sensitive column", "dr"] == 0
+    assert lines.loc["the model as it is", "dr"] > 0
+    lines = evaluate(X, Y, NAMES, **WHO, methods=["baseline", "rsa"], n_folds=2).frame().set_index("method")
+    assert lines.loc["rsa", "dr"] == 0 < lines.loc["baseline", "dr"]
