@@ -146,7 +146,7 @@ class FairSHAP(SamplerMixin, Repairer):
     edits_ : Edits
         The ledger: every edit, with why.
     rounds_ : tuple
-        For each round whose edits were kept the edits so far and the mean risk that it started from.
+        For each round whose edits were kept how many there are so far, and the mean risk it started from.
     twin_of_ : ndarray of int, shape (twins,)
         The row that each twin is of; the twins come after the rows.
     sample_weight_ : ndarray of float, or None

@@ -116,6 +116,7 @@ def tune(
     The candidates are the strategies with several thresholds, each with and without counterfactual
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
     twins of all rows alone. In each fold the rows are matched and the model is asked once for all of them.
+    A pipeline that may name the sensitive column keeps it, with the same value in all rows, instead.
 
     Of the repairs within the limits that are within one standard error of the best the most accurate is
     recommended: which of them comes out best on folds is chance. The model as it is is kept if the best
