@@ -160,6 +160,15 @@ def test_tuning_reports_the_trade_off(capsys, people, tmp_path):
     assert found["reason"] in text
 
 
+def test_tuning_tries_twins_of_rows_at_risk(capsys, people):
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--objective", "worst"]
+    found = result(capsys, "tune", people, *WHO, *args, "--augments", "none,0.2")
+    names = {line["name"] for line in found["candidates"]}
+    assert "twins of rows with a risk of 0.2 or more, no edits" in names
+    assert "threshold 0.05, twins of rows with a risk of 0.2 or more" in names
+    assert found["repair"]["augment"] in (None, "all", 0.2)
+
+
 def test_the_threshold_is_found_on_folds(capsys, people, tmp_path):
     args = [*FEW, "--threshold", "auto", "--folds", 0]
     found = result(capsys, "repair", people, *WHO, "--out", tmp_path / "a.csv", *args)

@@ -193,6 +193,35 @@ def test_the_objective_may_be_a_function_or_one_measure():
     assert by_hand[1].shape == (2, 20)
 
 
+def test_the_worst_is_the_largest_of_the_three_ratios():
+    trials = [Trial(name) for name in ("as it is", "other")]
+    table = Table.of(trials, [judged(0.2, 0.8, 0.5), judged(0.1, 0.7, 0.3)], 20, 0)
+    parts = [table.objective(measure) for measure in ("dr", "dp", "eo")]
+    worst = table.objective("worst")
+    assert_allclose(worst[0], np.max([part[0] for part in parts], axis=0))
+    assert_allclose(worst[1], np.max([part[1] for part in parts], axis=0))
+    assert worst[0][1] > table.objective("fairness")[0][1]
+
+
+def test_a_plain_remedy_that_leaves_more_risk_does_not_stand_in_for_a_repair():
+    some = Trial("some twins", Recipe(Strategy(threshold=np.inf), augment=0.1), "own")
+    trials = [Trial("as it is"), some, Trial("repair", Recipe())]
+    outcomes = [judged(0.2, 0.8, 0.9), judged(0.1, 0.79, 0.19), judged(0.0, 0.78, 0.2)]
+    taken, _ = Table.of(trials, outcomes, 200, 0).recommend("dr", np.ones(3, dtype=bool))
+    assert trials[taken].name == "repair"
+
+
+def test_twins_of_rows_at_risk_are_tried_with_edits_and_alone():
+    tuning = tune(
+        X, Y, TREE, **WHO, thresholds=[0.05], strategies=["threshold"], augments=[0.1],
+        objective="worst", **QUICK,
+    )  # fmt: skip
+    names = tuning.frame()["name"].tolist()
+    assert {f"{what}twins of rows with a risk of 0.1 or more{more}"
+            for what, more in (("", ", no edits"), ("threshold 0.05, ", ""))} < set(names)  # fmt: skip
+    assert tuning.repair.augment in (0.1, "all")
+
+
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
@@ -201,6 +230,7 @@ def test_the_objective_may_be_a_function_or_one_measure():
         ({"max_edits": -1}, InputError, "max_edits=-1"),
         ({"strategies": ["best"]}, InputError, "the strategies are"),
         ({"augments": ["some"]}, InputError, "augment='some'"),
+        ({"augments": [-1]}, InputError, "augment=-1"),
         ({"thresholds": [0]}, InputError, "threshold=0"),
         ({"thresholds": []}, InputError, "thresholds"),
         ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),

@@ -1,5 +1,7 @@
 """Recipes through the estimators: strategies, rounds and twins end to end."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -58,6 +60,33 @@ def test_twins_of_all_rows_leave_the_attribute_without_use():
     risks = [metrics.discriminative_risk(m, X, **WHO) for m in (before, retrained)]
     assert risks[1] < 1e-3 < risks[0]
     assert len(X_fair) == 2 * len(X)
+
+
+@pytest.mark.parametrize("strategy", ["threshold", "iterative"])
+def test_twins_of_the_rows_at_risk_are_those_of_the_model_that_is_asked_first(strategy):
+    fs, X_fair, _ = repair(augment=0.1, strategy=strategy)
+    risk = metrics.discriminative_risk(fs.model_, X, **WHO, reduce=None)
+    at_risk = np.flatnonzero(risk >= 0.1)
+    assert 0 < len(at_risk) < len(X)
+    assert set(at_risk.tolist()) != set(np.unique(fs.edits_.row).tolist())
+    assert_array_equal(fs.twin_of_, at_risk)
+    assert len(X_fair) == len(X) + len(at_risk)
+    assert_allclose(fs.sample_weight_[at_risk], 0.5)
+
+
+def test_twins_of_all_rows_are_those_of_any_risk():
+    X_all, X_any = (repair(augment=augment)[1] for augment in ("all", 1e-300))
+    n_none = len(X_all) - len(X_any)
+    assert n_none == (metrics.discriminative_risk(repair()[0].model_, X, **WHO, reduce=None) == 0).sum()
+
+
+def test_twins_of_rows_at_risk_without_an_edit_are_no_reason_to_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NothingToRepairWarning)
+        fs, _, _ = repair(threshold=np.inf, augment=0.1)
+    assert len(fs.edits_) == 0 < len(fs.twin_of_)
+    with pytest.warns(NothingToRepairWarning):
+        repair(threshold=np.inf, augment=0.999)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
@@ -168,6 +197,11 @@ def test_a_regressor_can_have_all_of_it():
         ({"strategy": "iterativ"}, "Did you mean 'iterative'"),
         ({"augment": "edit"}, "Did you mean 'edited'"),
         ({"augment": True}, "augment=True"),
+        ({"augment": 0}, "augment=0 is not a risk"),
+        ({"augment": -0.1}, "augment=-0.1 is not a risk"),
+        ({"augment": float("nan")}, "augment=nan is not a risk"),
+        ({"augment": float("inf")}, "augment=inf is not a risk"),
+        ({"augment": [0.1]}, "or a number: the risk"),
         ({"strategy": "iterative", "max_rounds": 0}, "max_rounds=0"),
         ({"strategy": "budget"}, "needs a budget"),
         ({"frozen": ["agee"]}, "Did you mean 'age'"),

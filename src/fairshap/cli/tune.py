@@ -15,6 +15,7 @@ from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import check_limits, limit_params
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.repair import describe_twins
 
 
 def tune(
@@ -32,7 +33,7 @@ def tune(
         float | None, typer.Option(min=0, help="Cells to edit at most: a number, or a share below 1.")
     ] = None,
     objective: Annotated[
-        str, typer.Option(help="What is made small: fairness (mean of DR, DP and EO), dr, dp, eo or pqp.")
+        str, typer.Option(help="What is made small: fairness (mean of DR, DP, EO), worst, dr, dp, eo or pqp.")
     ] = "fairness",
     strategies: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")
@@ -41,8 +42,8 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Rows that get a counterfactual twin: none, edited, all. None by default; twins need the "
-            "Python API to be written.",
+            help="Rows that get a counterfactual twin: none, edited, all, or a number for those with at "
+            "least that risk. None by default; twins need the Python API to be written.",
         ),
     ] = None,
     folds: Annotated[
@@ -130,9 +131,16 @@ def tune(
 def _augments(texts: list[str] | None) -> list[Any]:
     names = split(texts) or ["none"]
     for name in names:
-        if name not in ("none", "edited", "all"):
-            raise typer.BadParameter(f"--augments {name} is not known; give none, edited or all")
-    return [None if name == "none" else name for name in names]
+        if name not in ("none", "edited", "all") and not _is_number(name):
+            raise typer.BadParameter(f"--augments {name} is not known; give none, edited, all or a number")
+    return [None if name == "none" else float(name) if _is_number(name) else name for name in names]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
 
 
 def _parameters(repair: FairSHAP) -> dict[str, Any]:
@@ -147,8 +155,9 @@ def _parameters(repair: FairSHAP) -> dict[str, Any]:
 def _options(repair: FairSHAP) -> str:
     """Return the options of the command that makes a repair, as far as there are."""
     found = _parameters(repair)
-    if found["threshold"] is None:
-        return "twins of all rows and no edits (in Python, FairSHAP(augment='all'))"
-    text = f"fairshap repair ... --strategy {found['strategy']} --threshold {found['threshold']:g}"
     twins = found["augment"]
-    return text if twins is None else f"{text}, with twins of {twins} rows (in Python, augment={twins!r})"
+    if found["threshold"] is None:
+        how = f"FairSHAP(threshold=float('inf'), augment={twins!r})"
+        return f"{describe_twins(twins)} and no edits (in Python, {how})"
+    text = f"fairshap repair ... --strategy {found['strategy']} --threshold {found['threshold']:g}"
+    return text if twins is None else f"{text}, with {describe_twins(twins)} (in Python, augment={twins!r})"

@@ -46,7 +46,7 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
         Which cells are replaced; see :class:`FairSHAP`.
     frozen, editable, max_row_edits, direction, plausible
         What may be edited; see :class:`FairSHAP`.
-    augment : {"auto", None, "edited", "all"}, default="auto"
+    augment : {"auto", None, "edited", "all"} or float, default="auto"
         Which rows get counterfactual twins, whose weights are passed on to the fit. "auto" is "edited" where
         the attribute is a column of the table and the estimator takes weights, otherwise None: once edits
         have taken away what stood for the attribute, a model turns to the attribute itself, and twins

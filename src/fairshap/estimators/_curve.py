@@ -92,8 +92,8 @@ def budget_curve(
         See :class:`FairSHAP`.
     budgets : sequence of int, optional
         The numbers of edited cells; by default 25 from none to as many as have an attribution of 0.01.
-    augment : {None, "edited", "all"}, default=None
-        Which rows get twins.
+    augment : {None, "edited", "all"} or float, default=None
+        Which rows get twins; see :class:`FairSHAP`.
     n_folds, n_repeats : int
         The folds.
     random_state : int, RandomState instance or None

@@ -26,7 +26,7 @@ class FairSHAPRegressor(RegressorMixin, Retrainer):
         Which cells are replaced; see :class:`FairSHAP`.
     frozen, editable, max_row_edits, direction, plausible
         What may be edited; see :class:`FairSHAP`.
-    augment : {"auto", None, "edited", "all"}, default="auto"
+    augment : {"auto", None, "edited", "all"} or float, default="auto"
         Which rows get counterfactual twins; see :class:`FairSHAPClassifier`.
     holdout : float or None, default="auto"
         It has no effect: there is no accuracy to lose.

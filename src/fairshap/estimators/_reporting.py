@@ -95,8 +95,9 @@ def _cross_validate(fitted: "FairSHAP", labels: Labels, seed: int, is_audit: boo
 
 def _retrain(fitted: "FairSHAP") -> Any:
     """Return the estimator trained on the repaired table."""
-    findings, setting = findings_of(fitted), fitted._asked.risk.setting
-    repaired = findings.recipe.finish(setting, setting.own.native, fitted._target, fitted.edits_, None)
+    asked = fitted._asked
+    own = asked.risk.setting.own.native
+    repaired = findings_of(fitted).recipe.finish(asked, own, fitted._target, fitted.edits_, None)
     return fitted._refit(repaired.X, repaired.y, fitted.sample_weight_)
 
 

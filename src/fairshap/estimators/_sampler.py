@@ -71,12 +71,12 @@ class FairSHAP(SamplerMixin, Repairer):
         below 1.
     max_rounds : int, default=5
         How many rounds "iterative" has at most.
-    augment : {"auto", None, "edited", "all"}, default="auto"
-        Counterfactual twins: the edited rows, or all rows, also stand in the table with their sensitive value
-        switched, after the rows themselves; for several values there is a twin for each. A row and its
-        twins share its weight (``sample_weight_``), so that whoever trains on the table must pass the
-        weights on; a pipeline does not, and then a row with a twin counts twice. "auto" is None here: the
-        table keeps its rows.
+    augment : {"auto", None, "edited", "all"} or float, default="auto"
+        Counterfactual twins: the edited rows, all rows, or with a number those whose risk is at least that,
+        also stand in the table with their sensitive value switched, after the rows themselves; for several
+        values there is a twin for each. A row and its twins share its weight (``sample_weight_``), so that
+        whoever trains on the table must pass the weights on; a pipeline does not, and then a row with a twin
+        counts twice. "auto" is None here: the table keeps its rows.
     guard : bool, default=False
         Leave a row as it is if its risk under the consulted model would rise.
     frozen, editable : list of columns, default=None
@@ -225,7 +225,7 @@ class FairSHAP(SamplerMixin, Repairer):
         self.twin_of_, self.sample_weight_ = repaired.twin_of, repaired.sample_weight
         self._asked, self._target = asked, y
         self._evidence = Evidence(asked.risk, asked.matches, asked.attributions, self.edits_, self.n_jobs)
-        if not len(self.edits_) and self.augment != "all":
+        if not len(self.edits_) and not len(self.twin_of_):
             reason = why_nothing(self, setting.groups.name)
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         if self.holdout is not None and self.holdout != "auto":

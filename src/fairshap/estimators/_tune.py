@@ -23,7 +23,7 @@ from fairshap.evaluation import (
 )
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
-from fairshap.repair import Augment, Recipe
+from fairshap.repair import AUGMENTS, Augment, Recipe, describe_twins
 from fairshap.table import PlayersLike
 
 _STRATEGIES = ("threshold", "optimal", "iterative")
@@ -82,7 +82,8 @@ class Tuning:
     def plot(self, ax: Any = None) -> Any:
         """Draw accuracy against the objective, with the front and the recommended one; return the axes."""
         name = self.objective if isinstance(self.objective, str) else "objective"
-        label = "mean of DR, DP and EO relative to the baseline" if name == "fairness" else name
+        how = {"fairness": "mean", "worst": "largest"}.get(name)
+        label = f"{how} of DR, DP and EO relative to the baseline" if how else name
         value = self.table.objective(self.objective)[0]
         accuracy = self.table.measures[:, MEASURES.index("accuracy")]
         return draw_trade_off(accuracy, value, self.table.front(self.objective), self.taken, label, ax)
@@ -121,7 +122,7 @@ def tune(
     Of the repairs within the limits that are within one standard error of the best the most accurate is
     recommended: which of them comes out best on folds is chance. The model as it is is kept if the best
     cannot be told from it; what needs no edits is recommended if it is the best, or at least as good in
-    accuracy, DP and EO.
+    accuracy, DR, DP and EO.
 
     Parameters
     ----------
@@ -133,9 +134,11 @@ def tune(
         The classifier that is repaired; see :class:`FairSHAP`.
     sensitive, privileged, positive
         See :class:`FairSHAP`.
-    objective : {"fairness", "dr", "dp", "eo", "pqp"} or function, default="fairness"
-        What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the
-        measures; or a function of two dicts, the measures of a candidate and of the baseline.
+    objective : {"fairness", "worst", "dr", "dp", "eo", "pqp"} or function, default="fairness"
+        What is made small: the mean of DR, DP and EO, each relative to the baseline's; the largest of the
+        three; one of the measures; or a function of two dicts, the measures of a candidate and of the
+        baseline. Whatever leaves the attribute without use has a DR of 0, and so a low mean even if it
+        hardly lowers the others; "worst" asks for all three.
     max_accuracy_drop : float, default=0.01
         How much accuracy a candidate may lose, in the mean over the folds. Models of folds are trained on
         fewer rows, and tend to lose more than one of the whole table.
@@ -146,7 +149,8 @@ def tune(
     strategies : sequence of str, optional
         The strategies that are tried: "threshold", "optimal", "iterative".
     augments : sequence, optional
-        Which rows get twins: None, "edited", "all".
+        Which rows get twins: None, "edited", "all", or a number for those whose risk is at least that. Of
+        numbers, as of "all", twins alone are tried as well.
     players : mapping or list of lists, optional
         Columns that belong together; both they and each column by itself are tried.
     n_folds, n_repeats : int, optional
@@ -227,17 +231,16 @@ def _candidates(
         trials.append(Trial(name, recipe, consultant))
         makers.append(changes)
 
-    add(
-        "twins of all rows, no edits",
-        _EACH,
-        {"strategy": "threshold", "threshold": np.inf, "augment": "all"},
-    )
+    alone: list[Augment] = ["all", *(rows for rows in augments if rows not in AUGMENTS)]
+    for rows in alone:
+        changes = {"strategy": "threshold", "threshold": np.inf, "augment": rows}
+        add(f"{describe_twins(rows)}, no edits", _EACH, changes)
     for consultant in (_EACH, _GIVEN) if has_players else (_EACH,):
         for strategy in strategies:
             places = _FEWER.get(strategy, range(len(thresholds)))
             for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
                 for augment in augments:
-                    twins = "" if augment is None else f", twins of {augment} rows"
+                    twins = "" if augment is None else f", {describe_twins(augment)}"
                     whom = f", {consultant}" if has_players else ""
                     add(
                         f"{strategy} {threshold:g}{twins}{whom}",

@@ -13,18 +13,21 @@ from fairshap.evaluation._judging import LEVEL, MEASURES, intervals_of, means_ov
 from fairshap.evaluation._trials import Outcome, Trial
 from fairshap.exceptions import InputError
 
-#: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, or a function of
-#: the measures of a trial and of the baseline.
+#: What is made small: the mean or the largest of DR, DP and EO relative to the baseline, one of them, or a
+#: function of the measures of a trial and of the baseline.
 Objective: TypeAlias = (
-    Literal["fairness", "dr", "dp", "eo", "pqp"] | Callable[[dict[str, float], dict[str, float]], float]
+    Literal["fairness", "worst", "dr", "dp", "eo", "pqp"]
+    | Callable[[dict[str, float], dict[str, float]], float]
 )
-OBJECTIVES = ("fairness", "dr", "dp", "eo", "pqp")
+OBJECTIVES = ("fairness", "worst", "dr", "dp", "eo", "pqp")
 
 _FAIRNESS = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
 _ACCURACY = MEASURES.index("accuracy")
 
 # A risk below which there is nothing to compare.
 _NOTHING = 1e-6
+# The share of the baseline's DR that is next to nothing.
+_LITTLE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,8 @@ class Table:
         # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
         # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
         ratio = measures / np.maximum(self.measures[0], _NOTHING)
+        if objective == "worst":
+            return np.asarray(ratio[..., _FAIRNESS].max(axis=-1))
         columns = _FAIRNESS if objective == "fairness" else [MEASURES.index(objective)]
         return np.asarray(ratio[..., columns].mean(axis=-1))
 
@@ -100,8 +105,8 @@ class Table:
 
         It is the best one of those allowed, with three exceptions. If its 95 % interval does not tell it from
         the baseline, the baseline is kept: noise is not progress. If it is a repair, the most accurate one of
-        those within a standard error of it is taken. If a plain remedy is at least as good in accuracy, DP
-        and EO, that is taken: it brings DR to 0 without an edit.
+        those within a standard error of it is taken. If a plain remedy is at least as good in accuracy, DR,
+        DP and EO, that is taken: it needs no edit.
         """
         value, samples = self.objective(objective)
         best = self._first(allowed, value)
@@ -115,7 +120,7 @@ class Table:
         plain = [k for k in np.flatnonzero(allowed & is_plain).tolist() if k]
         for k in sorted(plain, key=lambda k: value[k]):
             if self._dominates(k, taken):
-                why = f"{self.trials[taken].name} is no better in accuracy, DP or EO"
+                why = f"{self.trials[taken].name} is no better in accuracy, DR, DP or EO"
                 return k, self._reason(k, why)
         why = "it is the best of all within the limits"
         if taken != best:
@@ -144,10 +149,14 @@ class Table:
         return int(chosen[order[0]])
 
     def _dominates(self, one: int, other: int) -> bool:
-        """Say whether one trial is at least as good as another in accuracy, DP and EO."""
+        """Say whether one trial is at least as good as another in accuracy, DR, DP and EO.
+
+        A DR that is next to nothing counts as none.
+        """
         mine, its = self.measures[one], self.measures[other]
-        gaps = _FAIRNESS[1:]
-        return bool(mine[_ACCURACY] >= its[_ACCURACY] and (mine[gaps] <= its[gaps]).all())
+        gaps, risk = _FAIRNESS[1:], _FAIRNESS[0]
+        is_as_low = mine[risk] <= max(its[risk], _LITTLE * self.measures[0, risk])
+        return bool(mine[_ACCURACY] >= its[_ACCURACY] and is_as_low and (mine[gaps] <= its[gaps]).all())
 
     def _reason(self, taken: int, why: str) -> str:
         base, mine = self.measures[0], self.measures[taken]

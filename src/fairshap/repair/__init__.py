@@ -1,6 +1,6 @@
 """Repair: from what a model says about a table to the table that is trained on instead."""
 
 from fairshap.repair._consultation import Consultation
-from fairshap.repair._recipe import AUGMENTS, Augment, Recipe, Repaired, Round
+from fairshap.repair._recipe import AUGMENTS, Augment, Recipe, Repaired, Round, describe_twins
 
-__all__ = ["AUGMENTS", "Augment", "Consultation", "Recipe", "Repaired", "Round"]
+__all__ = ["AUGMENTS", "Augment", "Consultation", "Recipe", "Repaired", "Round", "describe_twins"]

@@ -11,15 +11,24 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits import Edits, Strategy
 from fairshap.exceptions import InputError
-from fairshap.groups import Setting, Twins
+from fairshap.groups import Twins
 from fairshap.repair._consultation import Consultation
 
-#: Which rows get counterfactual twins.
-Augment: TypeAlias = Literal["edited", "all"] | None
+#: Which rows get counterfactual twins; a number means those whose risk is at least that.
+Augment: TypeAlias = Literal["edited", "all"] | float | None
 AUGMENTS = (None, "edited", "all")
 
 #: Fits a model on a table, its target and its weights.
 Fit: TypeAlias = Callable[[Native, Any, Floats | None], Any]
+
+
+def describe_twins(augment: Augment) -> str:
+    """Say which rows get twins."""
+    if augment is None:
+        return "no twins"
+    if isinstance(augment, str):
+        return f"twins of {augment} rows"
+    return f"twins of rows with a risk of {augment:g} or more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +76,9 @@ class Recipe:
     max_rounds : int, default=1
         How many times a model is asked at most: from the second on, one that is trained on the table as it
         is by then, against the same references.
-    augment : {None, "edited", "all"}, default=None
-        Which rows also stand in the table with their attribute switched.
+    augment : {None, "edited", "all"} or float, default=None
+        Which rows also stand in the table with their attribute switched; a number means those whose risk
+        under the model that is asked first is at least that.
     """
 
     strategy: Strategy = field(default_factory=Strategy)
@@ -76,10 +86,16 @@ class Recipe:
     augment: Augment = None
 
     def __post_init__(self) -> None:
-        if self.augment not in AUGMENTS:
+        if isinstance(self.augment, (float, int, np.number)) and not isinstance(self.augment, bool):
+            if not 0 < self.augment < np.inf:
+                raise InputError(
+                    f"augment={self.augment!r} is not a risk from which on rows get twins; give a number "
+                    "above 0, for example 0.1."
+                )
+        elif self.augment not in AUGMENTS:
             raise InputError(
-                f"augment={self.augment!r} is not known; give one of {listing(AUGMENTS)}."
-                f"{did_you_mean(self.augment, ['edited', 'all'])}"
+                f"augment={self.augment!r} is not known; give one of {listing(AUGMENTS)}, or a number: the "
+                f"risk from which on rows get twins.{did_you_mean(self.augment, ['edited', 'all'])}"
             )
         most = self.max_rounds
         if isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1:
@@ -101,12 +117,12 @@ class Recipe:
         sample_weight : ndarray of float, optional
             What the rows weigh.
         """
-        setting = asked.risk.setting
+        first, setting = asked, asked.risk.setting
         edits = asked.select(self.strategy)
         rounds = [Round(len(edits), asked.mean_risk)]
         known = edits
         while len(rounds) < self.max_rounds and len(edits) < self.strategy.n_cells(asked.risk):
-            repaired = self.finish(setting, X, y, edits, sample_weight)
+            repaired = self.finish(first, X, y, edits, sample_weight)
             seen = setting.with_cells(repaired.X).table.native if not self.augment else repaired.X
             asked = asked.again(fit(seen, repaired.y, repaired.sample_weight), edits.apply(X), X)
             if asked.mean_risk >= rounds[-1].mean_risk:
@@ -118,21 +134,27 @@ class Recipe:
             rounds.append(Round(len(edits), asked.mean_risk))
             if not len(more):
                 break
-        return self.finish(setting, X, y, edits, sample_weight, tuple(rounds))
+        return self.finish(first, X, y, edits, sample_weight, tuple(rounds))
 
     def finish(
         self,
-        setting: Setting,
+        asked: Consultation,
         X: Native,
         y: Any,
         edits: Edits,
         sample_weight: Floats | None,
         rounds: tuple[Round, ...] = (),
     ) -> Repaired:
-        """Return the table with edits that are known, and its twins."""
+        """Return the table with edits that are known, and its twins, as the model asked first has it."""
         X_fair = edits.apply(X)
         if self.augment is None:
             return Repaired(X_fair, copy.copy(y), sample_weight, edits, np.empty(0, np.int64), rounds)
-        rows = np.arange(setting.own.n_rows) if self.augment == "all" else np.unique(edits.row)
+        setting = asked.risk.setting
+        if self.augment == "edited":
+            rows = np.unique(edits.row)
+        else:
+            rows = np.arange(setting.own.n_rows)
+            if self.augment != "all":
+                rows = rows[asked.risk.of_rows(rows) >= self.augment]
         twins = Twins.make(setting, rows, sample_weight)
         return Repaired(twins.add_to(X_fair), twins.add_to_target(y), twins.weight, edits, twins.of, rounds)

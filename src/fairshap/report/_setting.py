@@ -7,6 +7,7 @@ import pandas as pd
 
 from fairshap.evaluation import MEASURES
 from fairshap.groups import Setting
+from fairshap.repair import describe_twins
 from fairshap.report._findings import Comparison, Findings
 from fairshap.report._text import count, decimal, percent, show
 
@@ -188,8 +189,8 @@ def _more(findings: Findings) -> str:
         parts.append(f"at most {strategy.n_cells(findings.asked.risk):,} cells")
     if recipe.max_rounds > 1:
         parts.append(f"up to {recipe.max_rounds} rounds")
-    if recipe.augment:
-        parts.append(f"twins of {recipe.augment} rows")
+    if recipe.augment is not None:
+        parts.append(describe_twins(recipe.augment))
     if strategy.guard:
         parts.append("rows whose risk would rise are left as they are")
     return "".join(f", {part}" for part in parts)

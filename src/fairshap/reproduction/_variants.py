@@ -10,7 +10,7 @@ import numpy as np
 from fairshap._typing import Floats
 from fairshap.edits import Edits
 from fairshap.estimators import paper_settings, tune
-from fairshap.repair import Augment, Repaired
+from fairshap.repair import Augment, Repaired, describe_twins
 from fairshap.reproduction._consulting import Consulted, judge_repaired
 from fairshap.reproduction._experiment import Record
 from fairshap.reproduction._measuring import MODEL, Fold, fit_model, judge, records_of
@@ -50,7 +50,7 @@ class Variant:
         """Its name; the paper's own has the paper's."""
         if self == Variant(ENCODED, "threshold", None):
             return "FairSHAP"
-        twins = "" if self.augment is None else f", twins of {self.augment} rows"
+        twins = "" if self.augment is None else f", {describe_twins(self.augment)}"
         return f"{self.strategy}, {self.players}{twins}"
 
 
