@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
@@ -149,6 +152,50 @@ def test_limits_hold_end_to_end():
     assert set(X[DATA.sensitive].iloc[fs.edits_.row]) == {"female"}
 
 
+NUMBERS = X.select_dtypes("number").assign(sex=(X[DATA.sensitive] == "male").astype(float))
+MANY = pd.qcut(X["duration"], 3).cat.codes.to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "threshold", "near"),
+    [
+        (make_pipeline(StandardScaler(), SVC()), Y.to_numpy(), 0.05,
+         lambda model, rows: model.decision_function(rows) * np.where(Y == 1, 1, -1)),
+        (HistGradientBoostingRegressor(random_state=0), X["duration"].to_numpy() ** 2.0, 5.0,
+         lambda model, rows: -np.abs(model.predict(rows) - X["duration"].to_numpy() ** 2.0)),
+        (HistGradientBoostingClassifier(random_state=0), MANY, 0.01,
+         lambda model, rows: model.predict_proba(rows)[np.arange(len(rows)), MANY]),
+    ],
+    ids=["margins", "quantities", "classes"],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.MarginWarning")
+def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
+    rows = NUMBERS.drop(columns="duration")
+    guarded = FairSHAP(model, sensitive="sex", privileged=1.0, threshold=threshold, guard="label")
+    (X_fair, _), (X_plain, _) = (
+        fs.fit_resample(rows, target) for fs in (guarded, clone(guarded).set_params(guard=False))
+    )
+    before, after, plain = (near(guarded.model_, table) for table in (rows, X_fair, X_plain))
+    assert (after >= before - 1e-9).all()
+    left = (X_plain != X_fair).any(axis=1)
+    assert 0 < left.sum() < (X_plain != rows).any(axis=1).sum()
+    assert (plain < before - 1e-9)[left].all()
+
+
+def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
+    third = np.where(np.arange(len(X)) % 10 == 0, 7, Y.to_numpy())
+    frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, third, {}))
+    kept = third != 7
+    fs = FairSHAP(frozen, **WHO, guard="label", threshold=0.03)
+    X_fair, _ = fs.fit_resample(X[kept], third[kept])
+    own = np.searchsorted(frozen.classes_, third[kept])
+    before, after = (frozen.predict_proba(Z)[np.arange(kept.sum()), own] for Z in (X[kept], X_fair))
+    assert len(fs.edits_) > 0
+    assert (after >= before - 1e-9).all()
+    with pytest.raises(InputError, match="does not know 5"):
+        fs.fit_resample(X[kept], np.where(third[kept] == third[kept].max(), 5, third[kept]))
+
+
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
     model = HistGradientBoostingClassifier(random_state=0)
     clf = FairSHAPClassifier(model, **WHO).fit(X, Y)
@@ -197,6 +244,8 @@ def test_a_regressor_can_have_all_of_it():
         ({"strategy": "iterativ"}, "Did you mean 'iterative'"),
         ({"augment": "edit"}, "Did you mean 'edited'"),
         ({"augment": True}, "augment=True"),
+        ({"guard": "labels"}, "guard='labels' is not known.*Did you mean 'label'"),
+        ({"guard": 1}, "guard=1 is not known"),
         ({"augment": 0}, "augment=0 is not a risk"),
         ({"augment": -0.1}, "augment=-0.1 is not a risk"),
         ({"augment": float("nan")}, "augment=nan is not a risk"),

@@ -29,7 +29,7 @@ def consult(X, y):
     labels = Labels.read(y, len(y))
     model = fit_model(HistGradientBoostingClassifier(random_state=0), X, labels.values, {})
     players = Players.read(setting.own)
-    return Consultation.hold(model, setting, match_rows(setting, labels), players, Options())
+    return Consultation.hold(model, setting, labels, match_rows(setting, labels), players, Options())
 
 
 def cells(edits):
@@ -120,15 +120,31 @@ def broken_pairs(edits):
 
 def test_the_guard_leaves_rows_whose_risk_would_rise(asked):
     rows, replaced = Strategy(threshold=0.02).choose(
-        asked.attributions, asked.risk, asked.best, asked.options
+        asked.attributions, asked.risk, asked.labels, asked.best, asked.options
     )
     guarded, still = Strategy(threshold=0.02, guard=True).choose(
-        asked.attributions, asked.risk, asked.best, asked.options
+        asked.attributions, asked.risk, asked.labels, asked.best, asked.options
     )
     rose = rise(asked, rows, replaced) > 1e-9
     assert rose.any()
     assert set(guarded) == set(rows[~rose])
     assert (rise(asked, guarded, still) <= 1e-9).all()
+
+
+def test_the_guard_of_labels_leaves_rows_whose_own_label_would_be_less_likely(asked):
+    plain, guarded = (asked.select(Strategy(threshold=0.02, guard=guard)) for guard in (False, "label"))
+    own = (DATA.y == asked.model.classes_[1]).to_numpy()
+    before, after = (asked.model.predict_proba(X)[:, 1] for X in (DATA.X, plain.apply(DATA.X)))
+    fell = np.where(own, after < before - 1e-9, after > before + 1e-9)
+    edited = set(plain.row.tolist())
+    assert 0.1 < np.mean([fell[row] for row in edited]) < 0.9
+    assert set(guarded.row.tolist()) == {row for row in edited if not fell[row]}
+    assert cells(guarded) == {cell for cell in cells(plain) if not fell[cell[0]]}
+
+
+@pytest.mark.parametrize("guard", ["risk", "label"])
+def test_a_guard_has_nothing_to_do_where_nothing_is_replaced(asked, guard):
+    assert len(asked.select(Strategy(threshold=10, guard=guard))) == 0
 
 
 def rise(asked, rows, replaced):

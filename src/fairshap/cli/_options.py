@@ -125,7 +125,9 @@ class LimitOptions:
     direction: Annotated[
         str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
     ] = "both"
-    guard: Annotated[bool, _option("Leave a row whose risk would rise.", _REPAIR, "--guard")] = False
+    guard: Annotated[
+        str, _option("Leave rows whose risk would rise (risk), or label be less likely (label).", _REPAIR)
+    ] = "none"
     plausible: Annotated[
         bool, _option("Only combinations of categories that occur.", _REPAIR, "--plausible")
     ] = False

@@ -7,7 +7,7 @@ from fairshap.cli._texts import quote
 # Parameters that are options of the same name.
 _SAME = (
     "sensitive|privileged|positive|target|drop|categorical|numeric|missing|format|delimiter|encoding|"
-    "threshold|strategy|budget|frozen|editable|max_row_edits|direction|max_rounds|matching|methods|"
+    "threshold|strategy|budget|frozen|editable|max_row_edits|direction|guard|max_rounds|matching|methods|"
     "objective|max_accuracy_drop|max_edits|settings|seeds|folds"
 )
 _OTHERS = {"n_folds": "folds", "thresholds": "thresholds", "augments": "augments"}

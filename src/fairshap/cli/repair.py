@@ -225,7 +225,7 @@ def limit_params(limits: LimitOptions) -> dict[str, Any]:
         "editable": split(limits.editable) or None,
         "max_row_edits": limits.max_row_edits,
         "direction": limits.direction,
-        "guard": limits.guard,
+        "guard": False if limits.guard == "none" else limits.guard,
         "plausible": limits.plausible,
         "matching": limits.matching,
     }

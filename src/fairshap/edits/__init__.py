@@ -1,6 +1,7 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
 from fairshap.edits._certificate import Certificate, Evidence, certify
+from fairshap.edits._guards import Guard
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import DIRECTIONS, Direction, Limits
 from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
@@ -13,6 +14,7 @@ __all__ = [
     "Direction",
     "Edits",
     "Evidence",
+    "Guard",
     "Limits",
     "Strategy",
     "StrategyName",

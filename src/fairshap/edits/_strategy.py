@@ -8,28 +8,21 @@ import numpy as np
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
-from fairshap.attribution import (
-    Attributions,
-    Options,
-    best_players,
-    check_threshold,
-    risk_when_replaced,
-)
+from fairshap.attribution import Attributions, Options, best_players, check_threshold
 from fairshap.edits._choosing import at_least, keep_few, keep_within
+from fairshap.edits._guards import Guard, check_guard, leave_harmed
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import Limits
 from fairshap.edits._plausible import keep_plausible
 from fairshap.edits._select import edits_of_cells
 from fairshap.exceptions import InputError
+from fairshap.groups import Labels
 from fairshap.risk import Risk
 from fairshap.table import Players, Table
 
 #: How the cells to replace are chosen.
 StrategyName: TypeAlias = Literal["threshold", "budget", "optimal"]
 STRATEGIES = ("threshold", "budget", "optimal")
-
-# A risk that rises by less has not risen: it is rounding.
-_RISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +42,9 @@ class Strategy:
     budget : int or float, optional
         How many cells are replaced at most: a number, or a share of all cells below 1. The largest
         attributions come first.
-    guard : bool
-        Whether a row is left as it is if its risk under the consulted model would rise.
+    guard : bool or {"risk", "label"}
+        Whether a row is left as it is if its risk under the consulted model would rise (True is "risk"), or
+        if its own label would become less likely.
     limits : Limits
         What may be edited.
     """
@@ -59,7 +53,7 @@ class Strategy:
     threshold: float = 0.05
     thresholds: Mapping[Any, float] | None = None
     budget: int | float | None = None
-    guard: bool = False
+    guard: Guard = False
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -69,6 +63,7 @@ class Strategy:
                 f"{did_you_mean(self.name, STRATEGIES)}"
             )
         check_threshold(self.threshold)
+        check_guard(self.guard)
         if not isinstance(self.thresholds, (Mapping, type(None))):
             raise InputError(
                 f"column_thresholds={self.thresholds!r} must say which column each threshold is for, such as "
@@ -98,7 +93,9 @@ class Strategy:
         self.limits.players(table, players)
         self._least(players)
 
-    def select(self, attributions: Attributions, risk: Risk, best: Ints, options: Options) -> Edits:
+    def select(
+        self, attributions: Attributions, risk: Risk, labels: Labels, best: Ints, options: Options
+    ) -> Edits:
         """Return the edits of the user's table.
 
         Parameters
@@ -107,12 +104,14 @@ class Strategy:
             What each player adds to the risk of each row.
         risk : Risk
             The consulted model, the table and its groups.
+        labels : Labels
+            The target.
         best : ndarray of int, shape (rows,)
             The row of the table that each row's new values come from, -1 where there is none.
         options : Options
             How many threads work.
         """
-        rows, replaced = self.choose(attributions, risk, best, options)
+        rows, replaced = self.choose(attributions, risk, labels, best, options)
         own, pool, of_column = risk.setting.own, risk.setting.table, attributions.switched.of_column
         cells = pool.differ(rows, best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
@@ -121,7 +120,7 @@ class Strategy:
         return edits_of_cells(own, pool, row, column, best[row], phi)
 
     def choose(
-        self, attributions: Attributions, risk: Risk, best: Ints, options: Options
+        self, attributions: Attributions, risk: Risk, labels: Labels, best: Ints, options: Options
     ) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which players of each are replaced."""
         players, groups = attributions.switched, risk.setting.groups
@@ -152,11 +151,7 @@ class Strategy:
         if self.budget is not None:
             keep_within(replaced, phi[rows], cells, self.n_cells(risk))
         if self.guard:
-            before, after = (
-                risk_when_replaced(risk, players, rows, best[rows], who)
-                for who in (np.zeros_like(replaced), replaced)
-            )
-            replaced[after > before + _RISE] = False
+            leave_harmed(replaced, self.guard, risk, labels, players, rows, best[rows])
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
 

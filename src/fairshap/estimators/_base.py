@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from fairshap._messages import did_you_mean, listing
 from fairshap.attribution import Method
-from fairshap.edits import STRATEGIES, Direction, Limits, Strategy
+from fairshap.edits import STRATEGIES, Direction, Guard, Limits, Strategy
 from fairshap.exceptions import InputError
 from fairshap.groups import Comparison, Labels, Privileged
 from fairshap.matching import Matching, Pairing
@@ -42,7 +42,7 @@ class Repairer(BaseEstimator):
         budget: int | float | None = None,
         max_rounds: int = 5,
         augment: Augment | Literal["auto"] = "auto",
-        guard: bool = False,
+        guard: Guard = False,
         frozen: Sequence[Any] | None = None,
         editable: Sequence[Any] | None = None,
         column_thresholds: Mapping[Any, float] | None = None,

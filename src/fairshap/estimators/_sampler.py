@@ -77,8 +77,10 @@ class FairSHAP(SamplerMixin, Repairer):
         values there is a twin for each. A row and its twins share its weight (``sample_weight_``), so that
         whoever trains on the table must pass the weights on; a pipeline does not, and then a row with a twin
         counts twice. "auto" is None here: the table keeps its rows.
-    guard : bool, default=False
-        Leave a row as it is if its risk under the consulted model would rise.
+    guard : bool or {"risk", "label"}, default=False
+        Leave a row as it is if its risk under the consulted model would rise ("risk", or True); or if its own
+        label would become less likely ("label"; for a regressor, if its prediction would be farther from the
+        target): such edits contradict the label that they are trained with, and hardly lower DP or EO.
     frozen, editable : list of columns, default=None
         Columns that are never edited, or the only ones that are.
     column_thresholds : mapping, default=None
@@ -283,7 +285,7 @@ class FairSHAP(SamplerMixin, Repairer):
             self.verbose,
         )
         if known is not None:
-            return Consultation.hold(known.model, setting, known.matches, players, options)
+            return Consultation.hold(known.model, setting, labels, known.matches, players, options)
         sample_weight = check_weights(sample_weight, setting.table.n_rows)
         model = self._consult(setting, labels, sample_weight)
         matches = match_rows(
@@ -295,7 +297,7 @@ class FairSHAP(SamplerMixin, Repairer):
             verbose=self.verbose,
             random_state=self.random_state,
         )
-        return Consultation.hold(model, setting, matches, players, options)
+        return Consultation.hold(model, setting, labels, matches, players, options)
 
     @property
     def certificate_(self) -> Native:

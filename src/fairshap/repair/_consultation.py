@@ -8,7 +8,7 @@ import numpy as np
 from fairshap._typing import Ints, Native
 from fairshap.attribution import Attributions, Options, attribute_pairs
 from fairshap.edits import Edits, Strategy
-from fairshap.groups import Setting
+from fairshap.groups import Labels, Setting
 from fairshap.matching import MatchPlan
 from fairshap.models import Scorer
 from fairshap.risk import Risk
@@ -23,6 +23,8 @@ class Consultation:
     ----------
     risk : Risk
         The model, the table and its groups.
+    labels : Labels
+        The target.
     matches : MatchPlan
         The references, as rows of the risk's table.
     attributions : Attributions
@@ -32,19 +34,26 @@ class Consultation:
     """
 
     risk: Risk
+    labels: Labels
     matches: MatchPlan
     attributions: Attributions
     options: Options
 
     @classmethod
     def hold(
-        cls, model: Any, setting: Setting, matches: MatchPlan, players: Players, options: Options
+        cls,
+        model: Any,
+        setting: Setting,
+        labels: Labels,
+        matches: MatchPlan,
+        players: Players,
+        options: Options,
     ) -> "Consultation":
         """Ask a fitted model about a table whose rows are matched."""
         risk = Risk(Scorer(model), setting)
         n_rows = len(setting.groups.side)
         attributions = attribute_pairs(risk, matches, players=players, n_rows=n_rows, options=options)
-        return cls(risk, matches, attributions, options)
+        return cls(risk, labels, matches, attributions, options)
 
     def again(self, model: Any, X: Native, original: Native) -> "Consultation":
         """Ask another model about the rows with other cells, against the references as they were."""
@@ -52,7 +61,8 @@ class Consultation:
         plan = self.matches
         if plan.n_rows == len(setting.groups.side):
             plan = plan.to_rows_below()
-        return Consultation.hold(model, setting, plan, self.attributions.switched, self.options)
+        players = self.attributions.switched
+        return Consultation.hold(model, setting, self.labels, plan, players, self.options)
 
     @property
     def model(self) -> Any:
@@ -72,4 +82,4 @@ class Consultation:
 
     def select(self, strategy: Strategy) -> Edits:
         """Return the edits that a strategy chooses."""
-        return strategy.select(self.attributions, self.risk, self.best, self.options)
+        return strategy.select(self.attributions, self.risk, self.labels, self.best, self.options)

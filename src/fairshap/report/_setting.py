@@ -192,7 +192,8 @@ def _more(findings: Findings) -> str:
     if recipe.augment is not None:
         parts.append(describe_twins(recipe.augment))
     if strategy.guard:
-        parts.append("rows whose risk would rise are left as they are")
+        what = "label would become less likely" if strategy.guard == "label" else "risk would rise"
+        parts.append(f"rows whose {what} are left as they are")
     return "".join(f", {part}" for part in parts)
 
 

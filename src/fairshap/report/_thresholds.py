@@ -78,7 +78,7 @@ class Sweep:
 def _try(findings: Findings, strategy: Any) -> tuple[int, int, float]:
     """Return the cells, the rows and the mean risk after the edits of a strategy."""
     asked = findings.asked
-    rows, replaced = strategy.choose(asked.attributions, asked.risk, asked.best, asked.options)
+    rows, replaced = strategy.choose(asked.attributions, asked.risk, asked.labels, asked.best, asked.options)
     risk = findings.certificate.dr_before.copy()
     if not len(rows):
         return 0, 0, float(risk.mean())
