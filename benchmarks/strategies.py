@@ -1,4 +1,4 @@
-"""What each strategy, the guard and twins do to a retrained model, in the paper's seven settings.
+"""What each strategy, guard and kind of twins does to a retrained model, in the paper's seven settings.
 
 Raw columns are the players (of the encoded tables), XGBoost, five folds a seed. Prints a table a setting, and
 one JSON line at the end. It says which default never leaves the retrained model with a higher risk.
@@ -21,14 +21,18 @@ SETTINGS = "german:sex,compas:sex,compas:race,adult:sex,adult:race,credit:SEX,ce
 # What is tried: the parameters of FairSHAP.
 VARIANTS = {
     "threshold": {},
-    "threshold, guard": {"guard": True},
+    "threshold, guard of risk": {"guard": "risk"},
     "threshold, twins of edited rows": {"augment": "edited"},
     "threshold, twins of all rows": {"augment": "all"},
+    "  guard of labels": {"augment": "all", "guard": "label"},
+    "threshold 0.1, twins of all rows": {"threshold": 0.1, "augment": "all"},
+    "  guard of labels, 0.1": {"threshold": 0.1, "augment": "all", "guard": "label"},
     "optimal": {"strategy": "optimal"},
     "optimal, twins of edited rows": {"strategy": "optimal", "augment": "edited"},
     "iterative": {"strategy": "iterative", "max_rounds": 3},
     "iterative, twins of edited rows": {"strategy": "iterative", "max_rounds": 3, "augment": "edited"},
     "twins of all rows, no edits": {"threshold": np.inf, "augment": "all"},
+    "twins of risk >= 0.1, no edits": {"threshold": np.inf, "augment": 0.1},
 }
 
 

@@ -161,7 +161,7 @@ def test_tuning_reports_the_trade_off(capsys, people, tmp_path):
 
 
 def test_tuning_tries_twins_of_rows_at_risk(capsys, people):
-    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--objective", "worst"]
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--objective", "dr=1,dp=6"]
     found = result(capsys, "tune", people, *WHO, *args, "--augments", "none,0.2")
     names = {line["name"] for line in found["candidates"]}
     assert "twins of rows with a risk of 0.2 or more, no edits" in names

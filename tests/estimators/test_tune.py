@@ -90,14 +90,20 @@ def test_limits_on_accuracy_and_edits_hold():
     assert (strict.loc[strict["allowed"], "accuracy"] >= strict["accuracy"][0]).all()
 
 
-def test_players_that_belong_together_are_tried_both_ways():
+def test_players_that_belong_together_are_edited_together():
     d = datasets.load("german", encoded=True)
     tuning = tune(
-        d.X, d.y, TREE, sensitive=d.sensitive, privileged=d.privileged, players=d.players,
-        thresholds=[0.05], strategies=["threshold"], augments=[None], **QUICK,
+        d.X, d.y, GradientBoostingClassifier(n_estimators=30, random_state=0), sensitive=d.sensitive,
+        privileged=d.privileged, players=d.players, thresholds=[0.02], strategies=["threshold"],
+        augments=[None], **QUICK,
     )  # fmt: skip
-    names = set(tuning.frame()["name"])
-    assert {"threshold 0.05, each column", "threshold 0.05, players"} <= names
+    assert tuning.repair.players == d.players
+    fs = tuning.repair.set_params(threshold=0.02, augment=None)
+    X_fair, _ = fs.fit_resample(d.X, d.y)
+    groups = [columns for columns in d.players.values() if len(columns) > 1]
+    assert {column for columns in groups for column in columns} & set(fs.edits_.column)
+    for columns in groups:
+        pd.testing.assert_series_equal(X_fair[columns].sum(axis=1), d.X[columns].sum(axis=1))
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
@@ -109,13 +115,16 @@ def test_any_frame_can_be_tuned(library):
     assert len(tuning.frame()) == 4
 
 
-def judged(risk, correct, gap=0.0):
-    """A fold of 400 rows: the share that is right, the risk of every row, and what one group is denied."""
+def judged(risk, correct, gap=0.0, step=1):
+    """A fold of 400 rows: the share that is right, the risk of every row, and what one group is denied.
+
+    With a step of -1 it is the last ones that are denied it, not the first.
+    """
     true = np.arange(400) % 2 == 0
     predicted = np.where(np.arange(400) < correct * 400, true, ~true)
     side = (np.arange(400) // 2 % 2).astype(np.int8)
     denied = np.flatnonzero((side == 0) & predicted)
-    predicted[denied[: round(gap * len(denied))]] = False
+    predicted[denied[::step][: round(gap * len(denied))]] = False
     return Outcome([Judgement(true, predicted, side, np.full(400, risk))], [0], [0.0])
 
 
@@ -193,14 +202,27 @@ def test_the_objective_may_be_a_function_or_one_measure():
     assert by_hand[1].shape == (2, 20)
 
 
-def test_the_worst_is_the_largest_of_the_three_ratios():
+def test_the_objective_may_have_weights():
     trials = [Trial(name) for name in ("as it is", "other")]
     table = Table.of(trials, [judged(0.2, 0.8, 0.5), judged(0.1, 0.7, 0.3)], 20, 0)
-    parts = [table.objective(measure) for measure in ("dr", "dp", "eo")]
-    worst = table.objective("worst")
-    assert_allclose(worst[0], np.max([part[0] for part in parts], axis=0))
-    assert_allclose(worst[1], np.max([part[1] for part in parts], axis=0))
-    assert worst[0][1] > table.objective("fairness")[0][1]
+    by_weight, dr, dp = (table.objective(what) for what in ({"dr": 1, "dp": 3}, "dr", "dp"))
+    for k in range(2):
+        assert_allclose(by_weight[k], (dr[k] + 3 * dp[k]) / 4)
+    assert_allclose(table.objective({"dr": 2, "dp": 2, "eo": 2})[1], table.objective("fairness")[1])
+
+
+def test_what_lowers_one_measure_surely_is_told_from_the_baseline_whatever_the_weights():
+    trials = [Trial("as it is"), Trial("repair", Recipe())]
+    weights = {"dr": 1, "dp": 20}
+    # DR falls surely, DP by less than its noise.
+    table = Table.of(trials, [judged(0.2, 0.8, 0.52), judged(0.0, 0.8, 0.5, -1)], 200, 0)
+    samples = table.objective(weights)[1]
+    assert np.quantile(samples[1] - samples[0], 0.975) > 0
+    assert table.recommend(weights, np.ones(2, dtype=bool))[0] == 1
+    # Where DP rises, the weighted mean is no lower, whatever DR does.
+    table = Table.of(trials, [judged(0.2, 0.8, 0.5), judged(0.0, 0.8, 0.6)], 200, 0)
+    assert table.recommend("fairness", np.ones(2, dtype=bool))[0] == 1
+    assert table.recommend(weights, np.ones(2, dtype=bool))[0] == 0
 
 
 def test_a_plain_remedy_that_leaves_more_risk_does_not_stand_in_for_a_repair():
@@ -214,7 +236,7 @@ def test_a_plain_remedy_that_leaves_more_risk_does_not_stand_in_for_a_repair():
 def test_twins_of_rows_at_risk_are_tried_with_edits_and_alone():
     tuning = tune(
         X, Y, TREE, **WHO, thresholds=[0.05], strategies=["threshold"], augments=[0.1],
-        objective="worst", **QUICK,
+        objective={"dr": 1, "dp": 6}, **QUICK,
     )  # fmt: skip
     names = tuning.frame()["name"].tolist()
     assert {f"{what}twins of rows with a risk of 0.1 or more{more}"
@@ -226,6 +248,11 @@ def test_twins_of_rows_at_risk_are_tried_with_edits_and_alone():
     ("params", "error", "text"),
     [
         ({"objective": "fair"}, InputError, "Did you mean 'fairness'"),
+        ({"objective": {"dpp": 1}}, InputError, "weight to 'dpp'.*Did you mean 'dp'"),
+        ({"objective": {"accuracy": 1}}, InputError, "weight to 'accuracy'"),
+        ({"objective": {"dp": 0}}, InputError, "the weight 0"),
+        ({"objective": {"dp": "2"}}, InputError, "the weight '2'"),
+        ({"objective": {}}, InputError, "no weights"),
         ({"max_accuracy_drop": 2}, InputError, "max_accuracy_drop=2"),
         ({"max_edits": -1}, InputError, "max_edits=-1"),
         ({"strategies": ["best"]}, InputError, "the strategies are"),

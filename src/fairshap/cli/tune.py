@@ -33,7 +33,11 @@ def tune(
         float | None, typer.Option(min=0, help="Cells to edit at most: a number, or a share below 1.")
     ] = None,
     objective: Annotated[
-        str, typer.Option(help="What is made small: fairness (mean of DR, DP, EO), worst, dr, dp, eo or pqp.")
+        str,
+        typer.Option(
+            help="What is made small: fairness (mean of DR, DP and EO), dr, dp, eo or pqp, or weights "
+            "such as dr=1,dp=6."
+        ),
     ] = "fairness",
     strategies: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")
@@ -79,7 +83,7 @@ def tune(
             estimator,
             **problem.who,
             positive=problem.positive,
-            objective=objective,  # type: ignore[arg-type]
+            objective=_objective(objective),
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
             augments=_augments(augments),
@@ -126,6 +130,19 @@ def tune(
         candidates=records(frame),
         report=page.report,
     )
+
+
+def _objective(text: str) -> Any:
+    """Return an objective, or the weights of one."""
+    if "=" not in text:
+        return text
+    weights = {}
+    for part in text.split(","):
+        name, _, weight = part.partition("=")
+        if not _is_number(weight):
+            raise typer.BadParameter(f"--objective {text} has no number in {part!r}; give such as dr=1,dp=6")
+        weights[name.strip()] = float(weight)
+    return weights
 
 
 def _augments(texts: list[str] | None) -> list[Any]:

@@ -20,6 +20,7 @@ from fairshap.evaluation import (
     Table,
     Trial,
     check_objective,
+    describe_objective,
 )
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
@@ -30,7 +31,8 @@ _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
-_EACH, _GIVEN = "each column", "players"
+# The consultant of all candidates.
+_OWN = "own"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,9 +83,7 @@ class Tuning:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw accuracy against the objective, with the front and the recommended one; return the axes."""
-        name = self.objective if isinstance(self.objective, str) else "objective"
-        how = {"fairness": "mean", "worst": "largest"}.get(name)
-        label = f"{how} of DR, DP and EO relative to the baseline" if how else name
+        label = describe_objective(self.objective)
         value = self.table.objective(self.objective)[0]
         accuracy = self.table.measures[:, MEASURES.index("accuracy")]
         return draw_trade_off(accuracy, value, self.table.front(self.objective), self.taken, label, ax)
@@ -134,11 +134,12 @@ def tune(
         The classifier that is repaired; see :class:`FairSHAP`.
     sensitive, privileged, positive
         See :class:`FairSHAP`.
-    objective : {"fairness", "worst", "dr", "dp", "eo", "pqp"} or function, default="fairness"
-        What is made small: the mean of DR, DP and EO, each relative to the baseline's; the largest of the
-        three; one of the measures; or a function of two dicts, the measures of a candidate and of the
-        baseline. Whatever leaves the attribute without use has a DR of 0, and so a low mean even if it
-        hardly lowers the others; "worst" asks for all three.
+    objective : {"fairness", "dr", "dp", "eo", "pqp"}, mapping or function, default="fairness"
+        What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the measures;
+        a mean with weights, such as ``{"dr": 1, "dp": 6}``; or a function of two dicts, the measures of a
+        candidate and of the baseline. Whatever leaves the attribute without use has a DR of 0, and so a low
+        mean even if it hardly lowers the others; and what has the lowest EO on folds of few rows is mostly
+        chance: weights say what counts.
     max_accuracy_drop : float, default=0.01
         How much accuracy a candidate may lose, in the mean over the folds. Models of folds are trained on
         fewer rows, and tend to lose more than one of the whole table.
@@ -152,7 +153,7 @@ def tune(
         Which rows get twins: None, "edited", "all", or a number for those whose risk is at least that. Of
         numbers, as of "all", twins alone are tried as well.
     players : mapping or list of lists, optional
-        Columns that belong together; both they and each column by itself are tried.
+        Columns that belong together; see :class:`FairSHAP`.
     n_folds, n_repeats : int, optional
         The folds; by default 5, repeated up to four times for a small table, and 3 from 10,000 rows on.
     n_resamples : int, default=500
@@ -189,18 +190,17 @@ def tune(
         sensitive=sensitive,
         privileged=privileged,
         positive=positive,
+        players=players,
         random_state=seed,
         n_jobs=n_jobs,
         **params,
     )
     table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
-    trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
+    trials, makers = _candidates(template, thresholds, strategies, augments)
     # Values are estimated, and rows screened, for the smallest threshold of all.
     screen = template.screen and set(strategies) <= {"threshold", "iterative"}
     asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
-    consultants: dict[Hashable, Consultant] = {_EACH: asking}
-    if players is not None:
-        consultants[_GIVEN] = clone(asking).set_params(players=players)
+    consultants: dict[Hashable, Consultant] = {_OWN: asking}
     found = Table.of(trials, table.run(trials, consultants, "Tuning", verbose), n_resamples, seed)
     n_cells = table.setting.table.n_rows * len(table.setting.own.names)
     allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
@@ -209,8 +209,6 @@ def tune(
     taken, reason = found.recommend(objective, allowed)
     best = taken if makers[taken] else _best_repair(found, objective, allowed, makers)
     repair = clone(template).set_params(**{**(makers[best] or {}), "random_state": random_state})
-    if trials[best].consultant == _GIVEN:
-        repair.set_params(players=players)
     return Tuning(trials[taken].name, reason, repair, found, objective, allowed, taken)
 
 
@@ -219,34 +217,28 @@ def _candidates(
     thresholds: Sequence[float],
     strategies: Sequence[str],
     augments: Sequence[Augment],
-    has_players: bool,
 ) -> tuple[list[Trial], list[dict[str, Any] | None]]:
     """Return what is tried, and the parameters that make each repair."""
     trials = [Trial("the model as it is"), Trial("the model without the sensitive column", drops=True)]
     makers: list[dict[str, Any] | None] = [None, None]
 
-    def add(name: str, consultant: str, changes: dict[str, Any]) -> None:
+    def add(name: str, changes: dict[str, Any]) -> None:
         sampler = clone(template).set_params(**changes)
         recipe: Recipe = sampler._recipe(changes["threshold"], changes["augment"])
-        trials.append(Trial(name, recipe, consultant))
+        trials.append(Trial(name, recipe, _OWN))
         makers.append(changes)
 
     alone: list[Augment] = ["all", *(rows for rows in augments if rows not in AUGMENTS)]
     for rows in alone:
         changes = {"strategy": "threshold", "threshold": np.inf, "augment": rows}
-        add(f"{describe_twins(rows)}, no edits", _EACH, changes)
-    for consultant in (_EACH, _GIVEN) if has_players else (_EACH,):
-        for strategy in strategies:
-            places = _FEWER.get(strategy, range(len(thresholds)))
-            for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-                for augment in augments:
-                    twins = "" if augment is None else f", {describe_twins(augment)}"
-                    whom = f", {consultant}" if has_players else ""
-                    add(
-                        f"{strategy} {threshold:g}{twins}{whom}",
-                        consultant,
-                        {"strategy": strategy, "threshold": threshold, "augment": augment},
-                    )
+        add(f"{describe_twins(rows)}, no edits", changes)
+    for strategy in strategies:
+        places = _FEWER.get(strategy, range(len(thresholds)))
+        for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
+            for augment in augments:
+                twins = "" if augment is None else f", {describe_twins(augment)}"
+                changes = {"strategy": strategy, "threshold": threshold, "augment": augment}
+                add(f"{strategy} {threshold:g}{twins}", changes)
     return trials, makers
 
 

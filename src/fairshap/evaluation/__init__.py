@@ -10,7 +10,7 @@ from fairshap.evaluation._judging import (
     resample,
 )
 from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials
-from fairshap.evaluation._tuning import Objective, Table, check_objective
+from fairshap.evaluation._tuning import Objective, Table, check_objective, describe_objective
 
 __all__ = [
     "MEASURES",
@@ -21,6 +21,7 @@ __all__ = [
     "Table",
     "Trial",
     "check_objective",
+    "describe_objective",
     "folds_of",
     "intervals_of",
     "judge",

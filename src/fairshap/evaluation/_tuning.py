@@ -1,6 +1,6 @@
 """What was tried, what came of it, and which to take."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,16 +13,20 @@ from fairshap.evaluation._judging import LEVEL, MEASURES, intervals_of, means_ov
 from fairshap.evaluation._trials import Outcome, Trial
 from fairshap.exceptions import InputError
 
-#: What is made small: the mean or the largest of DR, DP and EO relative to the baseline, one of them, or a
-#: function of the measures of a trial and of the baseline.
+#: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, a mean of those that
+#: are given weights, or a function of the measures of a trial and of the baseline.
 Objective: TypeAlias = (
-    Literal["fairness", "worst", "dr", "dp", "eo", "pqp"]
+    Literal["fairness", "dr", "dp", "eo", "pqp"]
+    | Mapping[str, float]
     | Callable[[dict[str, float], dict[str, float]], float]
 )
-OBJECTIVES = ("fairness", "worst", "dr", "dp", "eo", "pqp")
+OBJECTIVES = ("fairness", "dr", "dp", "eo", "pqp")
 
 _FAIRNESS = [MEASURES.index(name) for name in ("dr", "dp", "eo")]
 _ACCURACY = MEASURES.index("accuracy")
+
+# What can be given a weight.
+_WEIGHED = ("dr", "dp", "eo", "pqp")
 
 # A risk below which there is nothing to compare.
 _NOTHING = 1e-6
@@ -83,10 +87,9 @@ class Table:
         # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
         # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
         ratio = measures / np.maximum(self.measures[0], _NOTHING)
-        if objective == "worst":
-            return np.asarray(ratio[..., _FAIRNESS].max(axis=-1))
-        columns = _FAIRNESS if objective == "fairness" else [MEASURES.index(objective)]
-        return np.asarray(ratio[..., columns].mean(axis=-1))
+        weights = weights_of(objective)
+        columns = [MEASURES.index(name) for name in weights]
+        return np.asarray(np.average(ratio[..., columns], axis=-1, weights=list(weights.values())))
 
     def is_allowed(self, max_accuracy_drop: float, max_share: float) -> Bools:
         """Say which trials lose no more accuracy and edit no larger a share of cells than they may."""
@@ -104,13 +107,19 @@ class Table:
         """Return which trial to take, and why in a sentence.
 
         It is the best one of those allowed, with three exceptions. If its 95 % interval does not tell it from
-        the baseline, the baseline is kept: noise is not progress. If it is a repair, the most accurate one of
+        the baseline, the baseline is kept: noise is not progress. (Of a
+        weighted mean that is told without the weights: a measure of little weight may be the one that
+        surely falls.) If it is a repair, the most accurate one of
         those within a standard error of it is taken. If a plain remedy is at least as good in accuracy, DR,
         DP and EO, that is taken: it needs no edit.
         """
         value, samples = self.objective(objective)
         best = self._first(allowed, value)
-        is_better = np.quantile(samples - samples[:1], 1 - (1 - LEVEL) / 2, axis=1) < 0
+        told = samples
+        if isinstance(objective, Mapping):
+            told = self._value(self.samples, dict.fromkeys(objective, 1.0))
+        is_better = np.quantile(told - told[:1], 1 - (1 - LEVEL) / 2, axis=1) < 0
+        is_better &= value < value[0]
         if best == 0 or (allowed[0] and not is_better[best]):
             return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
         if self.trials[best].is_plain:
@@ -186,8 +195,41 @@ class Table:
 
 def check_objective(objective: Any) -> None:
     """Raise an error unless the objective is known or a function."""
-    if not callable(objective) and objective not in OBJECTIVES:
+    if isinstance(objective, Mapping):
+        for name, weight in objective.items():
+            if name not in _WEIGHED:
+                raise InputError(
+                    f"objective gives a weight to {name!r}, which is not one of {listing(_WEIGHED)}."
+                    f"{did_you_mean(name, _WEIGHED)}"
+                )
+            is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+            if not is_number or not 0 < weight < np.inf:
+                raise InputError(f"objective gives {name!r} the weight {weight!r}; give a number above 0.")
+        if not objective:
+            raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
+    elif not callable(objective) and objective not in OBJECTIVES:
         raise InputError(
-            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, or a function of the "
-            f"measures of a candidate and of the baseline.{did_you_mean(objective, OBJECTIVES)}"
+            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
+            "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
+            f"{did_you_mean(objective, OBJECTIVES)}"
         )
+
+
+def weights_of(objective: str | Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of the measures whose mean is made small."""
+    if isinstance(objective, str):
+        return dict.fromkeys(("dr", "dp", "eo") if objective == "fairness" else (objective,), 1.0)
+    return {name: float(weight) for name, weight in objective.items()}
+
+
+def describe_objective(objective: Objective) -> str:
+    """Say what is made small."""
+    if not isinstance(objective, (str, Mapping)):
+        return "objective"
+    weights = weights_of(objective)
+    names = [
+        name.upper() if weight == 1 else f"{weight:g} {name.upper()}" for name, weight in weights.items()
+    ]
+    if len(names) == 1:
+        return f"{next(iter(weights)).upper()} relative to the baseline"
+    return f"mean of {', '.join(names[:-1])} and {names[-1]} relative to the baseline"
