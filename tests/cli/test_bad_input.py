@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairshap.cli._main import run as run_here
 from fairshap.cli._wording import reword
 from fairshap.cli._writing import trial_folder
 from tests.cli.conftest import WHO
@@ -236,3 +237,19 @@ def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):
         with trial_folder(folder):
             assert folder.is_dir()
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_options_that_take_a_few_words_say_which(capsys, people):
+    for args, text in (
+        (["--guard", "True"], "--guard True is not known; give none, risk or label"),
+        (["--augments", "some"], "give none, edited, all or a number"),
+        (["--objective", "dr,dp"], "or weights such as dr=1,dp=6"),
+        (["--objective", "dr=1,dp"], "no number in 'dp'"),
+        (["--objective", "dr=inf"], "give a finite one above 0"),
+        (["--objective", "dpp=1"], "Did you mean 'dp'"),
+    ):
+        assert run_here([str(arg) for arg in ("tune", people, *WHO, *args)]) == 2
+        said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+        assert text in said
+    assert run_here([str(arg) for arg in ("tune", people, *WHO, "--augments", "0")]) == 1
+    assert "--augments 0.0 is not a risk" in capsys.readouterr().err

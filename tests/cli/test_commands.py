@@ -166,7 +166,18 @@ def test_tuning_tries_twins_of_rows_at_risk(capsys, people):
     names = {line["name"] for line in found["candidates"]}
     assert "twins of rows with a risk of 0.2 or more, no edits" in names
     assert "threshold 0.05, twins of rows with a risk of 0.2 or more" in names
-    assert found["repair"]["augment"] in (None, "all", 0.2)
+    taken = next(line for line in found["candidates"] if line["recommended"])
+    assert taken["name"] == found["recommended"]
+
+
+def test_a_guard_leaves_some_edits_out(capsys, people, tmp_path):
+    args = ["repair", people, *WHO, "--folds", 0]
+    edits = [
+        result(capsys, *args, "--out", tmp_path / f"{name}.csv", "--guard", name)["edits"]
+        for name in ("none", "risk", "label")
+    ]
+    assert 0 < edits[2] < edits[0]
+    assert edits[1] <= edits[0]
 
 
 def test_the_threshold_is_found_on_folds(capsys, people, tmp_path):

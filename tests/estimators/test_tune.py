@@ -25,7 +25,7 @@ from fairshap.exceptions import (
     WorseModelWarning,
 )
 from fairshap.matching import Nearest
-from fairshap.repair import Recipe
+from fairshap.repair import Recipe, describe_twins
 from tests.conftest import to_library
 
 DATA = datasets.load("german")
@@ -223,6 +223,10 @@ def test_what_lowers_one_measure_surely_is_told_from_the_baseline_whatever_the_w
     table = Table.of(trials, [judged(0.2, 0.8, 0.5), judged(0.0, 0.8, 0.6)], 200, 0)
     assert table.recommend("fairness", np.ones(2, dtype=bool))[0] == 1
     assert table.recommend(weights, np.ones(2, dtype=bool))[0] == 0
+    # Nor does a measure of next to no weight hide what the others do.
+    table = Table.of(trials, [judged(0.2, 0.8, 0.1), judged(0.12, 0.8, 0.1, -1)], 200, 0)
+    assert table.recommend({"dr": 1, "eo": 1}, np.ones(2, dtype=bool))[0] == 0
+    assert table.recommend({"dr": 20, "eo": 0.1}, np.ones(2, dtype=bool))[0] == 1
 
 
 def test_a_plain_remedy_that_leaves_more_risk_does_not_stand_in_for_a_repair():
@@ -241,7 +245,17 @@ def test_twins_of_rows_at_risk_are_tried_with_edits_and_alone():
     names = tuning.frame()["name"].tolist()
     assert {f"{what}twins of rows with a risk of 0.1 or more{more}"
             for what, more in (("", ", no edits"), ("threshold 0.05, ", ""))} < set(names)  # fmt: skip
-    assert tuning.repair.augment in (0.1, "all")
+    assert describe_twins(tuning.repair.augment) in tuning.recommended
+
+
+def test_twins_alone_have_no_edits_whatever_a_column_asks_for():
+    given = {"thresholds": [0.05], "strategies": ["threshold"], "column_thresholds": {"age": 0.001}}
+    frame = tune(X, Y, TREE, **WHO, **given, augments=[None, 0.05, 0.05], **QUICK).frame()
+    assert frame["name"].is_unique
+    by_name = frame.set_index("name")["edits"]
+    assert by_name["threshold 0.05"] > 0
+    assert (by_name[by_name.index.str.endswith("no edits")] == 0).all()
+    assert by_name.index.str.endswith("no edits").sum() == 2
 
 
 @pytest.mark.parametrize(
@@ -258,6 +272,9 @@ def test_twins_of_rows_at_risk_are_tried_with_edits_and_alone():
         ({"strategies": ["best"]}, InputError, "the strategies are"),
         ({"augments": ["some"]}, InputError, "augment='some'"),
         ({"augments": [-1]}, InputError, "augment=-1"),
+        ({"augments": [[0.1]]}, InputError, r"augment=\[0.1\]"),
+        ({"augments": 0.1}, InputError, "augments=0.1 must be a list"),
+        ({"augments": "all"}, InputError, "augments='all' must be a list"),
         ({"thresholds": [0]}, InputError, "threshold=0"),
         ({"thresholds": []}, InputError, "thresholds"),
         ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),

@@ -88,7 +88,7 @@ def test_twins_of_rows_at_risk_without_an_edit_are_no_reason_to_warn():
         warnings.simplefilter("error", NothingToRepairWarning)
         fs, _, _ = repair(threshold=np.inf, augment=0.1)
     assert len(fs.edits_) == 0 < len(fs.twin_of_)
-    with pytest.warns(NothingToRepairWarning):
+    with pytest.warns(NothingToRepairWarning, match=r"no row has a risk of augment=0.999 or more\."):
         repair(threshold=np.inf, augment=0.999)
 
 
@@ -194,6 +194,30 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
     assert (after >= before - 1e-9).all()
     with pytest.raises(InputError, match="does not know 5"):
         fs.fit_resample(X[kept], np.where(third[kept] == third[kept].max(), 5, third[kept]))
+
+
+def test_the_guard_of_labels_knows_them_by_name_or_by_number_never_by_chance():
+    model = HistGradientBoostingClassifier(random_state=0)
+    by_name, names = FairSHAP(model, **WHO, guard="label"), np.where(Y == 1, "good", "bad")
+    expected = by_name.fit(X, names).edits_.row
+    # A model of numbers is asked for the numbers of the labels.
+    numbered = FrozenEstimator(fit_model(model, X, (names == "good").astype(int), {}))
+    assert_array_equal(FairSHAP(numbered, **WHO, guard="label").fit(X, names).edits_.row, expected)
+    other = FrozenEstimator(fit_model(model, X, np.where(Y == 1, "a", "b"), {}))
+    with pytest.raises(InputError, match="does not know 'bad'; it knows 'a', 'b'"):
+        FairSHAP(other, **WHO, guard="label").fit(X, names)
+
+
+def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins():
+    target = pd.qcut(X["credit_amount"] + 400 * X["age"], 4).cat.codes.to_numpy()
+    rows = X.drop(columns="credit_amount")
+    fs = FairSHAP(
+        HistGradientBoostingClassifier(random_state=0), **WHO, guard="label", bins=2, threshold=0.01
+    )
+    X_fair, _ = fs.fit_resample(rows, target)
+    assert len(fs.edits_) > 0
+    before, after = (fs.model_.predict_proba(Z)[np.arange(len(rows)), target] for Z in (rows, X_fair))
+    assert (after >= before - 1e-9).all()
 
 
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():

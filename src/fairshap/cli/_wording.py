@@ -10,7 +10,7 @@ _SAME = (
     "threshold|strategy|budget|frozen|editable|max_row_edits|direction|guard|max_rounds|matching|methods|"
     "objective|max_accuracy_drop|max_edits|settings|seeds|folds"
 )
-_OTHERS = {"n_folds": "folds", "thresholds": "thresholds", "augments": "augments"}
+_OTHERS = {"n_folds": "folds", "thresholds": "thresholds", "augment": "augments", "augments": "augments"}
 
 _GIVEN = re.compile(rf"\b({_SAME}|{'|'.join(_OTHERS)})=('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\[[^\]]*\]|[^\s,;)]+)")
 

@@ -220,6 +220,8 @@ def check_limits(problem: Problem, limits: LimitOptions) -> None:
 
 def limit_params(limits: LimitOptions) -> dict[str, Any]:
     """Return the parameters of a repair that say what it may touch."""
+    if limits.guard not in ("none", "risk", "label"):
+        raise typer.BadParameter(f"--guard {limits.guard} is not known; give none, risk or label")
     return {
         "frozen": split(limits.frozen) or None,
         "editable": split(limits.editable) or None,

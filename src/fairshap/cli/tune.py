@@ -6,6 +6,7 @@ import typer
 
 from fairshap import FairSHAP
 from fairshap import tune as try_repairs
+from fairshap._messages import did_you_mean, listing
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output, records, with_interval
@@ -14,7 +15,8 @@ from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import check_limits, limit_params
-from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.evaluation import OBJECTIVES, check_objective
+from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
 from fairshap.repair import describe_twins
 
 
@@ -135,13 +137,23 @@ def tune(
 def _objective(text: str) -> Any:
     """Return an objective, or the weights of one."""
     if "=" not in text:
+        if text not in OBJECTIVES:
+            known = listing(OBJECTIVES)
+            raise typer.BadParameter(
+                f"--objective {text} is not known; give one of {known}, or weights such as dr=1,dp=6."
+                f"{did_you_mean(text, OBJECTIVES)}"
+            )
         return text
-    weights = {}
+    weights: dict[str, float] = {}
     for part in text.split(","):
         name, _, weight = part.partition("=")
         if not _is_number(weight):
             raise typer.BadParameter(f"--objective {text} has no number in {part!r}; give such as dr=1,dp=6")
         weights[name.strip()] = float(weight)
+    try:
+        check_objective(weights)
+    except InputError as error:
+        raise typer.BadParameter(f"--{error}") from error
     return weights
 
 

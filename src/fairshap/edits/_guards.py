@@ -21,7 +21,8 @@ _RISE = 1e-9
 
 def check_guard(guard: Any) -> None:
     """Raise an error unless a guard is known."""
-    if not isinstance(guard, (bool, np.bool_)) and guard not in ("risk", "label"):
+    is_name = isinstance(guard, str) and guard in ("risk", "label")
+    if not isinstance(guard, (bool, np.bool_)) and not is_name:
         raise InputError(
             f"guard={guard!r} is not known; give False, 'risk' (or True) or 'label'."
             f"{did_you_mean(guard, ['risk', 'label'])}"
@@ -88,14 +89,23 @@ def _miss(
 
 
 def _positions(labels: Labels, known: Any) -> Ints:
-    """Return where the label of each row stands among those that the model knows, which may be more."""
-    if labels.classes is None or known is None or len(known) == len(labels.classes):
+    """Return where the label of each row stands among those that the model knows, which may be more.
+
+    A model may also have been trained on the numbers of the labels, from 0 on.
+    """
+    if labels.classes is None:
         return labels.codes
+    own = np.unique(labels.values, return_inverse=True)[1]
+    if known is None:
+        return own
     places = {label: k for k, label in enumerate(np.asarray(known).tolist())}
-    missing = [label for label in labels.classes.tolist() if label not in places]
-    if missing:
-        raise InputError(
-            f"guard='label' asks the model for the labels of y, and it does not know {missing[0]!r}; it "
-            f"knows {', '.join(map(repr, places))}."
-        )
-    return np.array([places[label] for label in labels.classes.tolist()], dtype=np.int64)[labels.codes]
+    names = labels.classes.tolist()
+    missing = [name for name in names if name not in places]
+    if not missing:
+        return np.array([places[name] for name in names], dtype=np.int64)[own]
+    if len(missing) == len(names) and list(places) == list(range(len(names))):
+        return own
+    raise InputError(
+        f"guard='label' asks the model for the labels of y, and it does not know {missing[0]!r}; it knows "
+        f"{', '.join(map(repr, places))}."
+    )

@@ -18,7 +18,7 @@ from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
 from fairshap.models import fit_model, is_frozen
-from fairshap.repair import Augment, Consultation
+from fairshap.repair import Augment, Consultation, is_risk
 from fairshap.report import Comparison, Report, Tuned, make_report
 from fairshap.table import Players, open_store
 
@@ -229,6 +229,8 @@ class FairSHAP(SamplerMixin, Repairer):
         self._evidence = Evidence(asked.risk, asked.matches, asked.attributions, self.edits_, self.n_jobs)
         if not len(self.edits_) and not len(self.twin_of_):
             reason = why_nothing(self, setting.groups.name)
+            if is_risk(augment):
+                reason = f"{reason[:-1]}; and no row has a risk of augment={augment:g} or more."
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         if self.holdout is not None and self.holdout != "auto":
             warn_if_worse(self, X, y, setting, augment, self.holdout)

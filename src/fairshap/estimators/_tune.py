@@ -24,7 +24,7 @@ from fairshap.evaluation import (
 )
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
-from fairshap.repair import AUGMENTS, Augment, Recipe, describe_twins
+from fairshap.repair import Augment, Recipe, describe_twins, is_risk
 from fairshap.table import PlayersLike
 
 _STRATEGIES = ("threshold", "optimal", "iterative")
@@ -50,7 +50,7 @@ class Tuning:
         sensitive column, the best repair that was tried within the limits.
     table : Table
         The measures of all candidates.
-    objective : str or function
+    objective : str, mapping or function
         What was made small.
     allowed : ndarray of bool
         Which candidates are within the limits.
@@ -116,7 +116,7 @@ def tune(
 
     The candidates are the strategies with several thresholds, each with and without counterfactual
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
-    twins of all rows alone. In each fold the rows are matched and the model is asked once for all of them.
+    twins alone. In each fold the rows are matched and the model is asked once for all of them.
     A pipeline that may name the sensitive column keeps it, with the same value in all rows, instead.
 
     Of the repairs within the limits that are within one standard error of the best the most accurate is
@@ -180,6 +180,7 @@ def tune(
     'the model as it is'
     """
     check_objective(objective)
+    augments = _each_once(augments)
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
@@ -228,9 +229,9 @@ def _candidates(
         trials.append(Trial(name, recipe, _OWN))
         makers.append(changes)
 
-    alone: list[Augment] = ["all", *(rows for rows in augments if rows not in AUGMENTS)]
+    alone: list[Augment] = ["all", *(rows for rows in augments if is_risk(rows))]
     for rows in alone:
-        changes = {"strategy": "threshold", "threshold": np.inf, "augment": rows}
+        changes = {"strategy": "threshold", "threshold": np.inf, "column_thresholds": None, "augment": rows}
         add(f"{describe_twins(rows)}, no edits", changes)
     for strategy in strategies:
         places = _FEWER.get(strategy, range(len(thresholds)))
@@ -240,6 +241,15 @@ def _candidates(
                 changes = {"strategy": strategy, "threshold": threshold, "augment": augment}
                 add(f"{strategy} {threshold:g}{twins}", changes)
     return trials, makers
+
+
+def _each_once(augments: Any) -> list[Augment]:
+    """Return the kinds of twins that are tried, each of which must be one."""
+    if isinstance(augments, str) or not np.iterable(augments):
+        raise InputError(f"augments={augments!r} must be a list, such as [None, 'all', 0.1].")
+    for augment in augments:
+        Recipe(augment=augment)
+    return list(dict.fromkeys(augments))
 
 
 def _best_repair(

@@ -10,9 +10,10 @@ from fairshap.evaluation._judging import (
     resample,
 )
 from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials
-from fairshap.evaluation._tuning import Objective, Table, check_objective, describe_objective
+from fairshap.evaluation._tuning import OBJECTIVES, Objective, Table, check_objective, describe_objective
 
 __all__ = [
+    "OBJECTIVES",
     "MEASURES",
     "Consultant",
     "Judgement",

@@ -107,18 +107,16 @@ class Table:
         """Return which trial to take, and why in a sentence.
 
         It is the best one of those allowed, with three exceptions. If its 95 % interval does not tell it from
-        the baseline, the baseline is kept: noise is not progress. (Of a
-        weighted mean that is told without the weights: a measure of little weight may be the one that
-        surely falls.) If it is a repair, the most accurate one of
-        those within a standard error of it is taken. If a plain remedy is at least as good in accuracy, DR,
-        DP and EO, that is taken: it needs no edit.
+        the baseline, the baseline is kept: noise is not progress. (Of a mean with weights it is enough if the
+        one without them tells: a measure of little weight may be the one that surely falls.) If it is a
+        repair, the most accurate one of those within a standard error of it is taken. If a plain remedy is at
+        least as good in accuracy, DR, DP and EO, that is taken: it needs no edit.
         """
         value, samples = self.objective(objective)
         best = self._first(allowed, value)
-        told = samples
+        is_better = _is_lower(samples)
         if isinstance(objective, Mapping):
-            told = self._value(self.samples, dict.fromkeys(objective, 1.0))
-        is_better = np.quantile(told - told[:1], 1 - (1 - LEVEL) / 2, axis=1) < 0
+            is_better |= _is_lower(self._value(self.samples, dict.fromkeys(objective, 1.0)))
         is_better &= value < value[0]
         if best == 0 or (allowed[0] and not is_better[best]):
             return 0, "The baseline is kept: nothing that was tried is measurably better within the limits."
@@ -129,7 +127,7 @@ class Table:
         plain = [k for k in np.flatnonzero(allowed & is_plain).tolist() if k]
         for k in sorted(plain, key=lambda k: value[k]):
             if self._dominates(k, taken):
-                why = f"{self.trials[taken].name} is no better in accuracy, DR, DP or EO"
+                why = f"{self.trials[taken].name} is no better in accuracy, DP or EO"
                 return k, self._reason(k, why)
         why = "it is the best of all within the limits"
         if taken != best:
@@ -193,6 +191,11 @@ class Table:
         return pd.DataFrame(data).iloc[order].reset_index(drop=True)
 
 
+def _is_lower(samples: Floats) -> Bools:
+    """Say which trials an interval tells from the first one."""
+    return np.asarray(np.quantile(samples - samples[:1], 1 - (1 - LEVEL) / 2, axis=1) < 0)
+
+
 def check_objective(objective: Any) -> None:
     """Raise an error unless the objective is known or a function."""
     if isinstance(objective, Mapping):
@@ -204,7 +207,9 @@ def check_objective(objective: Any) -> None:
                 )
             is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
             if not is_number or not 0 < weight < np.inf:
-                raise InputError(f"objective gives {name!r} the weight {weight!r}; give a number above 0.")
+                raise InputError(
+                    f"objective gives {name!r} the weight {weight!r}; give a finite one above 0."
+                )
         if not objective:
             raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
     elif not callable(objective) and objective not in OBJECTIVES:

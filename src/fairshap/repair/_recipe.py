@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -20,6 +20,11 @@ AUGMENTS = (None, "edited", "all")
 
 #: Fits a model on a table, its target and its weights.
 Fit: TypeAlias = Callable[[Native, Any, Floats | None], Any]
+
+
+def is_risk(augment: Any) -> TypeGuard[float]:
+    """Say whether the rows that get twins are told by a risk."""
+    return isinstance(augment, (int, float, np.integer, np.floating)) and not isinstance(augment, bool)
 
 
 def describe_twins(augment: Augment) -> str:
@@ -86,13 +91,13 @@ class Recipe:
     augment: Augment = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.augment, (float, int, np.number)) and not isinstance(self.augment, bool):
+        if is_risk(self.augment):
             if not 0 < self.augment < np.inf:
                 raise InputError(
                     f"augment={self.augment!r} is not a risk from which on rows get twins; give a number "
                     "above 0, for example 0.1."
                 )
-        elif self.augment not in AUGMENTS:
+        elif not isinstance(self.augment, (str, type(None))) or self.augment not in AUGMENTS:
             raise InputError(
                 f"augment={self.augment!r} is not known; give one of {listing(AUGMENTS)}, or a number: the "
                 f"risk from which on rows get twins.{did_you_mean(self.augment, ['edited', 'all'])}"

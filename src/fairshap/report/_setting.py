@@ -192,7 +192,10 @@ def _more(findings: Findings) -> str:
     if recipe.augment is not None:
         parts.append(describe_twins(recipe.augment))
     if strategy.guard:
-        what = "label would become less likely" if strategy.guard == "label" else "risk would rise"
+        what = "risk would rise"
+        if strategy.guard == "label":
+            is_quantity = findings.labels.classes is None
+            what = "prediction would be worse" if is_quantity else "label would become less likely"
         parts.append(f"rows whose {what} are left as they are")
     return "".join(f", {part}" for part in parts)
 
