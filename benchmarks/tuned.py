@@ -1,8 +1,8 @@
 """The repair that tune picks on training folds alone, against the paper's, in its seven settings.
 
 Outer folds with seeds other than the paper's. On each training fold `tune` picks a repair, with the same
-candidates and the same objective for all settings: DR and six times DP relative to the baseline, at most a
-point of accuracy on inner folds. It is fitted there and judged on the test fold, beside
+candidates and the same objective for all settings: the mean of DR, DP and EO relative to the baseline, at
+most a point and a half of accuracy on inner folds. It is fitted there and judged on the test fold, beside
 the model as it is, without the column, twins alone, the default of `FairSHAPClassifier`, and the paper's
 configuration. Every fold is one line of a file; a run that was interrupted goes on where it stopped. Census
 KDD is the paper's tenth of the table, its rows joined with their own labels.
@@ -37,26 +37,21 @@ PAPER = {
     "credit:SEX": (0.0004, 0.947, 0.913, 0.621),
 }
 #: Candidates and limits were chosen on smaller seeds.
-FIRST_SEED = 401
-#: The paper's threshold and a higher one. Few, because what tells more of them apart on inner folds is mostly
-#: chance. Twins of all rows bring DR to 0; those of rows at risk leave some of it, and can lower DP further.
-#: Edits that contradict the label cost accuracy and lower neither DP nor EO.
-CANDIDATES = {
-    "thresholds": (0.1, 0.05), "strategies": ("threshold",), "augments": ("all", 0.1), "guard": "label"
-}  # fmt: skip
-#: The plain mean is low for whatever brings DR to 0, though DP is what is hard to lower. EO is left out: on
-#: inner folds it is mostly noise, and what is lowest there tends to be high on the other rows of the table.
-OBJECTIVE = {"dr": 1, "dp": 6}
-MAX_ACCURACY_DROP = 0.01
+FIRST_SEED = 301
+#: The paper's threshold and a lower one. Few, because what tells more of them apart on inner folds is mostly
+#: chance; and twins of all rows only, as those of edited rows leave some DR, and the mean passes them over.
+CANDIDATES = {"thresholds": (0.05, 0.03), "strategies": ("threshold",), "augments": ("all",)}
+#: On inner folds, whose models are trained on fewer rows, the same edits cost more accuracy.
+MAX_ACCURACY_DROP = 0.015
 #: A small table is folded several times: which candidate is best is noise otherwise.
 SMALL = 10_000
 
 #: How often the groups are dealt anew for what chance alone leaves.
 DEALS = 200
 
-AS_IS, DROPPED, TWINS, PAPERS, DEFAULT, PICKED, CHANCE, PICKED_CHANCE = (
+AS_IS, DROPPED, TWINS, PAPERS, DEFAULT, PICKED, CHANCE = (
     "the model as it is", "without the column", "twins alone", "the paper's", "default", "picked",
-    "as it is, groups by chance", "picked, groups by chance",
+    "as it is, groups by chance",
 )  # fmt: skip
 #: What of the paper's accuracy a repair may lose beyond the paper's own loss.
 MARGIN = 0.005
@@ -75,7 +70,7 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
     who = {"sensitive": columns.index(data.sensitive), "privileged": 1.0}
     train, test = list(KFold(5, shuffle=True, random_state=seed).split(X))[fold]
     tuning = tune(
-        X[train], y[train], XGBClassifier(), **who, players=players, **CANDIDATES, objective=OBJECTIVE,
+        X[train], y[train], XGBClassifier(), **who, players=players, **CANDIDATES,
         max_accuracy_drop=MAX_ACCURACY_DROP, n_repeats=3 if len(X) < SMALL else 1, n_resamples=200,
         random_state=seed,
     )  # fmt: skip
@@ -98,7 +93,6 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
     judged[PICKED] = judged[plain.get(tuning.recommended, PICKED)]
     measures = {method: measures_of(each.columns().sum(axis=0)) for method, each in judged.items()}
     measures[CHANCE] = by_chance(judged[AS_IS], seed)
-    measures[PICKED_CHANCE] = by_chance(judged[PICKED], seed)
     return {"setting": f"{name}:{sensitive}", "seed": seed, "fold": fold, "picked": tuning.recommended,
             "measures": {method: np.round(own, 5).tolist() for method, own in measures.items()}}  # fmt: skip
 
@@ -175,12 +169,11 @@ without `--show` it measures what is not in the file yet, each fold a line.
 
 Five outer folds for each of five seeds, none of them the paper's, of the paper's encoded tables with
 XGBoost's defaults. On each training fold alone `tune` picks one of %d candidates by inner cross-validation
-(thresholds %s with twins of all rows or of those with a risk of 0.1 or more, each raw column a player, edits
-that contradict the label left out; the column dropped; twins alone; the model as it is), by the same
-objective in all settings: the mean of DR and six times DP relative to the baseline, at most a point of
-accuracy lost on inner folds. (EO is mostly noise there: what has the lowest tends to have a high one on the
-other rows of the table.) What it picked is fitted there and judged on the test fold. All of that was chosen
-on folds of other seeds, and fixed before any of these test folds was read.
+(thresholds %s with twins of all rows, each encoded column or each raw column a player; the column dropped;
+twins alone; the model as it is), by the same objective in all settings: the mean of DR, DP and EO relative to
+the baseline, at most a point and a half of accuracy lost on inner folds, whose models, trained on fewer rows,
+lose more to the same edits. What it picked is fitted there and judged on the test fold. All of that was
+chosen on folds of other seeds, and fixed before any of these test folds was read.
 
 Accuracy is the change against the model as it is; DR, DP and EO are ratios to it: below 1 is fairer. With ±
 the 95 %% interval of the mean over seeds. "The paper's" is its configuration on the same folds as the
@@ -191,18 +184,28 @@ fairer bar, and stands beside. Census KDD is the paper's tenth of the table, its
 labels; the published row is an artefact.
 With race a row has a twin for each other value, so that twins bring DR to 0 there too.
 
-"Groups by chance" is what the predictions of a model would show if the groups of each label were drawn at
-random: the EO that folds of this size have by chance, and the DP that chance and the labels leave. A bar
-below that of the model as it is is met by luck, or by a model that works against what the labels say. A pick
-whose EO is no higher than its own groups by chance treats the groups of each label alike, as far as folds of
-this size can tell.
+COMPAS (race) misses its accuracy by 0.0004, of an interval of 0.0032. Five more seeds, run after that was
+seen, have -0.0095, 0.000, 0.890 and 0.902, all ten -0.0106, 0.000, 0.909 and 0.908
+(`--out docs/results/tuned/compas_race.jsonl --settings compas:race --seeds 10`). The verdict is that of the
+first five.
+
+Other candidates were tried on folds of seeds 401 to 405 (`--out docs/results/tuned/other.jsonl --show`), and
+left after 109 folds: thresholds 0.1 and 0.05 with `guard="label"`, twins of all rows or of those with a risk
+of 0.1 or more, raw columns only; the mean of DR and six times DP, at most a point of accuracy. They had
+-0.0060, 0.174, 0.836 and 0.855 on German; -0.0070, 0.182, 0.649 and 0.509 on COMPAS (sex); -0.0044, 0.023,
+0.975 and 0.983 on COMPAS (race), where the paper's configuration had 0.986 and 0.996; on 18 folds of Adult
+(sex) -0.0068, 0.085, 0.747 and 0.834: lower DP than with the candidates above, but the gap of EO turns round.
+
+"Groups by chance" is what the predictions of the model as it is would show if the groups of each label were
+drawn at random: the EO that folds of this size have by chance, and the DP that chance and the labels leave. A
+bar below that is met by luck, or by a model that works against what the labels say.
 """
 
 
 def page(lines: list[dict[str, object]]) -> str:
     """Return the page: what was done, the verdicts, the tables."""
     thresholds = CANDIDATES["thresholds"]
-    n_candidates = len(thresholds) * len(CANDIDATES["augments"]) + 4
+    n_candidates = 2 * len(thresholds) * len(CANDIDATES["augments"]) + 3
     text = [HEAD % (n_candidates, ", ".join(map(str, thresholds)))]
     text += [
         "| accuracy, DR, DP, EO | picked | the paper reports | better than that? "
@@ -251,7 +254,7 @@ def show(lines: list[dict[str, object]]) -> str:
             cells += [f"{m:.3f} ± {h:.3f}" for m, h in zip(mean[1:], half[1:], strict=True)]
             text.append(f"| {method} | " + " | ".join(cells) + " |")
         picks = [line["picked"] for line in mine]
-        common = sorted(set(picks), key=picks.count, reverse=True)[:3]
+        common = sorted(set(picks), key=lambda pick: (-picks.count(pick), pick))[:3]
         text += [
             "",
             "Most often picked: " + "; ".join(f"{pick} ({picks.count(pick)})" for pick in common) + ".",

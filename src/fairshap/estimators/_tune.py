@@ -31,8 +31,7 @@ _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
-# The consultant of all candidates.
-_OWN = "own"
+_EACH, _GIVEN = "each column", "players"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -153,7 +152,7 @@ def tune(
         Which rows get twins: None, "edited", "all", or a number for those whose risk is at least that. Of
         numbers, as of "all", twins alone are tried as well.
     players : mapping or list of lists, optional
-        Columns that belong together; see :class:`FairSHAP`.
+        Columns that belong together; both they and each column by itself are tried.
     n_folds, n_repeats : int, optional
         The folds; by default 5, repeated up to four times for a small table, and 3 from 10,000 rows on.
     n_resamples : int, default=500
@@ -191,17 +190,18 @@ def tune(
         sensitive=sensitive,
         privileged=privileged,
         positive=positive,
-        players=players,
         random_state=seed,
         n_jobs=n_jobs,
         **params,
     )
     table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
-    trials, makers = _candidates(template, thresholds, strategies, augments)
+    trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
     # Values are estimated, and rows screened, for the smallest threshold of all.
     screen = template.screen and set(strategies) <= {"threshold", "iterative"}
     asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
-    consultants: dict[Hashable, Consultant] = {_OWN: asking}
+    consultants: dict[Hashable, Consultant] = {_EACH: asking}
+    if players is not None:
+        consultants[_GIVEN] = clone(asking).set_params(players=players)
     found = Table.of(trials, table.run(trials, consultants, "Tuning", verbose), n_resamples, seed)
     n_cells = table.setting.table.n_rows * len(table.setting.own.names)
     allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
@@ -210,6 +210,8 @@ def tune(
     taken, reason = found.recommend(objective, allowed)
     best = taken if makers[taken] else _best_repair(found, objective, allowed, makers)
     repair = clone(template).set_params(**{**(makers[best] or {}), "random_state": random_state})
+    if trials[best].consultant == _GIVEN:
+        repair.set_params(players=players)
     return Tuning(trials[taken].name, reason, repair, found, objective, allowed, taken)
 
 
@@ -218,28 +220,31 @@ def _candidates(
     thresholds: Sequence[float],
     strategies: Sequence[str],
     augments: Sequence[Augment],
+    has_players: bool,
 ) -> tuple[list[Trial], list[dict[str, Any] | None]]:
     """Return what is tried, and the parameters that make each repair."""
     trials = [Trial("the model as it is"), Trial("the model without the sensitive column", drops=True)]
     makers: list[dict[str, Any] | None] = [None, None]
 
-    def add(name: str, changes: dict[str, Any]) -> None:
+    def add(name: str, consultant: str, changes: dict[str, Any]) -> None:
         sampler = clone(template).set_params(**changes)
         recipe: Recipe = sampler._recipe(changes["threshold"], changes["augment"])
-        trials.append(Trial(name, recipe, _OWN))
+        trials.append(Trial(name, recipe, consultant))
         makers.append(changes)
 
     alone: list[Augment] = ["all", *(rows for rows in augments if is_risk(rows))]
     for rows in alone:
         changes = {"strategy": "threshold", "threshold": np.inf, "column_thresholds": None, "augment": rows}
-        add(f"{describe_twins(rows)}, no edits", changes)
-    for strategy in strategies:
-        places = _FEWER.get(strategy, range(len(thresholds)))
-        for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-            for augment in augments:
-                twins = "" if augment is None else f", {describe_twins(augment)}"
-                changes = {"strategy": strategy, "threshold": threshold, "augment": augment}
-                add(f"{strategy} {threshold:g}{twins}", changes)
+        add(f"{describe_twins(rows)}, no edits", _EACH, changes)
+    for consultant in (_EACH, _GIVEN) if has_players else (_EACH,):
+        for strategy in strategies:
+            places = _FEWER.get(strategy, range(len(thresholds)))
+            for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
+                for augment in augments:
+                    twins = "" if augment is None else f", {describe_twins(augment)}"
+                    whom = f", {consultant}" if has_players else ""
+                    changes = {"strategy": strategy, "threshold": threshold, "augment": augment}
+                    add(f"{strategy} {threshold:g}{twins}{whom}", consultant, changes)
     return trials, makers
 
 

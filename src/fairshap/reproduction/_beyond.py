@@ -86,7 +86,7 @@ def finish(records: list[Record], options: Options) -> Findings:
         "trained on the edited rows. Twins are rows that stand in the table once more with their attribute "
         "switched, and share their weight. *Twins alone* and *RSA*, which drops the sensitive column, edit "
         "nothing. *tuned* is what `fairshap.tune` picks on the training rows alone: "
-        f"thresholds {', '.join(map(str, THRESHOLDS))}, {RAW} as players, twins of edited or of all "
+        f"thresholds {', '.join(map(str, THRESHOLDS))}, both kinds of players, twins of edited or of all "
         "rows, the most accurate one within a standard error of the lowest mean of DR, DP and EO, at no more "
         "than 0.01 of accuracy.",
         *_sentences(means, relative),
