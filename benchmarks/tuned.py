@@ -194,7 +194,7 @@ left after 109 folds: thresholds 0.1 and 0.05 with `guard="label"`, twins of all
 of 0.1 or more, raw columns only; the mean of DR and six times DP, at most a point of accuracy. They had
 -0.0060, 0.174, 0.836 and 0.855 on German; -0.0070, 0.182, 0.649 and 0.509 on COMPAS (sex); -0.0044, 0.023,
 0.975 and 0.983 on COMPAS (race), where the paper's configuration had 0.986 and 0.996; on 18 folds of Adult
-(sex) -0.0068, 0.085, 0.747 and 0.834: lower DP than with the candidates above, but the gap of EO turns round.
+(sex) -0.0068, 0.085, 0.747 and 0.834: lower DP than with the candidates above, but a higher EO.
 
 "Groups by chance" is what the predictions of the model as it is would show if the groups of each label were
 drawn at random: the EO that folds of this size have by chance, and the DP that chance and the labels leave. A
