@@ -242,6 +242,7 @@ def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):
 def test_options_that_take_a_few_words_say_which(capsys, people):
     for args, text in (
         (["--guard", "True"], "--guard True is not known; give none, risk or label"),
+        (["--guard", "none,some"], "--guard some is not known; give none, risk or label"),
         (["--augments", "some"], "give none, edited, all or a number"),
         (["--objective", "dr,dp"], "or weights such as dr=1,dp=6"),
         (["--objective", "dr=1,dp"], "no number in 'dp'"),

@@ -170,6 +170,14 @@ def test_tuning_tries_twins_of_rows_at_risk(capsys, people):
     assert taken["name"] == found["recommended"]
 
 
+def test_tuning_tries_guards(capsys, people):
+    args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--guard", "none,label"]
+    found = result(capsys, "tune", people, *WHO, *args)
+    edits = {line["name"]: line["edits"] for line in found["candidates"]}
+    assert edits["threshold 0.05, guard of labels"] < edits["threshold 0.05"]
+    assert found["repair"]["guard"] in (False, "label")
+
+
 def test_a_guard_leaves_some_edits_out(capsys, people, tmp_path):
     args = ["repair", people, *WHO, "--folds", 0]
     edits = [

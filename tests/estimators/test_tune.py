@@ -100,6 +100,56 @@ def test_players_that_belong_together_are_tried_both_ways():
     assert {"threshold 0.05, each column", "threshold 0.05, players"} <= names
 
 
+def test_players_that_belong_together_can_stay_together():
+    d = datasets.load("german", encoded=True)
+    tuning = tune(
+        d.X, d.y, GradientBoostingClassifier(n_estimators=30, random_state=0), sensitive=d.sensitive,
+        privileged=d.privileged, players=d.players, each_column=False, thresholds=[0.02],
+        strategies=["threshold"], augments=[None], **QUICK,
+    )  # fmt: skip
+    assert sum(name.startswith("threshold") for name in tuning.frame()["name"]) == 1
+    assert tuning.repair.players == d.players
+    fs = tuning.repair.set_params(threshold=0.02, augment=None)
+    X_fair, _ = fs.fit_resample(d.X, d.y)
+    groups = [columns for columns in d.players.values() if len(columns) > 1]
+    assert {column for columns in groups for column in columns} & set(fs.edits_.column)
+    for columns in groups:
+        pd.testing.assert_series_equal(X_fair[columns].sum(axis=1), d.X[columns].sum(axis=1))
+
+
+def test_guards_are_tried_beside_each_other():
+    d = datasets.make_biased(600, random_state=0)
+
+    def tuned(**guards):
+        return tune(
+            d.X, d.y, GradientBoostingClassifier(n_estimators=20, random_state=0), sensitive=d.sensitive,
+            privileged=d.privileged, thresholds=[0.02], strategies=["threshold"], augments=["edited"],
+            objective="dp", max_accuracy_drop=0.2, **guards, **QUICK,
+        )  # fmt: skip
+
+    both = tuned(guards=[False, "label"])
+    edits = both.frame().set_index("name")["edits"]
+    free, guarded = (f"threshold 0.02{guard}, twins of edited rows" for guard in ("", ", guard of labels"))
+    assert 0 < edits[guarded] < edits[free]
+    # Here what does not contradict a label is too little.
+    assert (both.recommended, both.repair.guard) == (free, False)
+    # One guard is the same as that parameter.
+    one, same = tuned(guards=["risk"]), tuned(guard="risk")
+    pd.testing.assert_frame_equal(one.frame(), same.frame())
+    assert one.recommended == free
+    assert one.repair.guard == same.repair.guard == "risk"
+
+
+def test_guards_that_cannot_be_tried_are_refused():
+    for guards, text in (
+        ("label", "must be a list"),
+        ([], "must be a list"),
+        (["labels"], "Did you mean 'label'"),
+    ):
+        with pytest.raises(InputError, match=text):
+            tune(X, Y, TREE, **WHO, guards=guards)
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_any_frame_can_be_tuned(library):
     tuning = tune(

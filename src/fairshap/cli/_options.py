@@ -126,7 +126,12 @@ class LimitOptions:
         str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
     ] = "both"
     guard: Annotated[
-        str, _option("Leave rows whose risk would rise (risk), or label be less likely (label).", _REPAIR)
+        str,
+        _option(
+            "Leave rows whose risk would rise (risk), or label be less likely (label); tune tries several, "
+            "such as none,label.",
+            _REPAIR,
+        ),
     ] = "none"
     plausible: Annotated[
         bool, _option("Only combinations of categories that occur.", _REPAIR, "--plausible")

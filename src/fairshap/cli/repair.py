@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pandas as pd
 import typer
@@ -17,6 +17,7 @@ from fairshap.cli._texts import split
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
 from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
+from fairshap.edits import Guard
 from fairshap.exceptions import (
     FewReferencesWarning,
     MarginWarning,
@@ -218,16 +219,21 @@ def check_limits(problem: Problem, limits: LimitOptions) -> None:
             problem.source.find(name, what)
 
 
+def guard_of(name: str) -> Guard:
+    """Return a guard by its name on the command line."""
+    if name not in ("none", "risk", "label"):
+        raise typer.BadParameter(f"--guard {name} is not known; give none, risk or label")
+    return False if name == "none" else cast(Guard, name)
+
+
 def limit_params(limits: LimitOptions) -> dict[str, Any]:
     """Return the parameters of a repair that say what it may touch."""
-    if limits.guard not in ("none", "risk", "label"):
-        raise typer.BadParameter(f"--guard {limits.guard} is not known; give none, risk or label")
     return {
         "frozen": split(limits.frozen) or None,
         "editable": split(limits.editable) or None,
         "max_row_edits": limits.max_row_edits,
         "direction": limits.direction,
-        "guard": False if limits.guard == "none" else limits.guard,
+        "guard": guard_of(limits.guard),
         "plausible": limits.plausible,
         "matching": limits.matching,
     }

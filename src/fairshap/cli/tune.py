@@ -1,5 +1,6 @@
 """``fairshap tune``: which repair does the most within what can be accepted."""
 
+import dataclasses
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +15,7 @@ from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
-from fairshap.cli.repair import check_limits, limit_params
+from fairshap.cli.repair import check_limits, guard_of, limit_params
 from fairshap.evaluation import OBJECTIVES, check_objective
 from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
 from fairshap.repair import describe_twins
@@ -75,7 +76,8 @@ def tune(
         )
     for note in problem.notes:
         output.note(note)
-    more: dict[str, Any] = limit_params(limits)
+    guards = split([limits.guard]) or [limits.guard]
+    more: dict[str, Any] = limit_params(dataclasses.replace(limits, guard="none"))
     if strategies:
         more["strategies"] = split(strategies)
     with output.warnings(NothingToRepairWarning, MarginWarning):
@@ -89,6 +91,7 @@ def tune(
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
             augments=_augments(augments),
+            guards=[guard_of(guard) for guard in guards],
             n_folds=folds,
             n_repeats=repeats,
             random_state=run.seed,
@@ -177,6 +180,7 @@ def _parameters(repair: FairSHAP) -> dict[str, Any]:
     return {
         "strategy": repair.strategy,
         "threshold": threshold if threshold < float("inf") else None,
+        "guard": repair.guard,
         "augment": repair.augment,
     }
 
@@ -189,4 +193,5 @@ def _options(repair: FairSHAP) -> str:
         how = f"FairSHAP(threshold=float('inf'), augment={twins!r})"
         return f"{describe_twins(twins)} and no edits (in Python, {how})"
     text = f"fairshap repair ... --strategy {found['strategy']} --threshold {found['threshold']:g}"
+    text += f" --guard {found['guard']}" if found["guard"] else ""
     return text if twins is None else f"{text}, with {describe_twins(twins)} (in Python, augment={twins!r})"

@@ -1,7 +1,7 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
 from fairshap.edits._certificate import Certificate, Evidence, certify
-from fairshap.edits._guards import Guard
+from fairshap.edits._guards import Guard, check_guard, describe_guard
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import DIRECTIONS, Direction, Limits
 from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
@@ -19,6 +19,8 @@ __all__ = [
     "Strategy",
     "StrategyName",
     "certify",
+    "check_guard",
+    "describe_guard",
     "edits_at_least",
     "edits_of_cells",
     "select_edits",

@@ -29,6 +29,11 @@ def check_guard(guard: Any) -> None:
         )
 
 
+def describe_guard(guard: Guard) -> str:
+    """Say what a guard watches."""
+    return "guard of labels" if guard == "label" else "guard of risk" if guard else "no guard"
+
+
 def leave_harmed(
     replaced: Bools, guard: Guard, risk: Risk, labels: Labels, players: Players, rows: Ints, references: Ints
 ) -> None:

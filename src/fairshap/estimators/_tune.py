@@ -1,6 +1,7 @@
 """Tuning: which repair does the most within what the user can accept."""
 
-from collections.abc import Hashable, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from fairshap._figures.tuning import draw_trade_off
 from fairshap._typing import Bools, Native
+from fairshap.edits import Guard, check_guard, describe_guard
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.estimators._trying import THRESHOLDS, FoldedTable
 from fairshap.evaluation import (
@@ -102,7 +104,9 @@ def tune(
     thresholds: Sequence[float] = THRESHOLDS,
     strategies: Sequence[str] = _STRATEGIES,
     augments: Sequence[Augment] = (None, "edited", "all"),
+    guards: Sequence[Guard] | None = None,
     players: PlayersLike = None,
+    each_column: bool = True,
     n_folds: int | None = None,
     n_repeats: int | None = None,
     n_resamples: int = 500,
@@ -151,8 +155,14 @@ def tune(
     augments : sequence, optional
         Which rows get twins: None, "edited", "all", or a number for those whose risk is at least that. Of
         numbers, as of "all", twins alone are tried as well.
+    guards : sequence, optional
+        The guards that are tried: False, "risk", "label"; by default ``guard`` alone. That of labels lowers
+        DP and EO further on some tables, and undoes what edits do on others.
     players : mapping or list of lists, optional
-        Columns that belong together; both they and each column by itself are tried.
+        Columns that belong together.
+    each_column : bool, default=True
+        Whether, if players are given, each column by itself is tried as well. Edits of half a category can
+        leave rows that no encoding makes.
     n_folds, n_repeats : int, optional
         The folds; by default 5, repeated up to four times for a small table, and 3 from 10,000 rows on.
     n_resamples : int, default=500
@@ -179,7 +189,9 @@ def tune(
     'the model as it is'
     """
     check_objective(objective)
-    augments = _each_once(augments)
+    augments = _each_once("augments", augments, "[None, 'all', 0.1]", lambda augment: Recipe(augment=augment))
+    if guards is not None:
+        guards = _each_once("guards", guards, "[False, 'label']", check_guard)
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
@@ -195,13 +207,14 @@ def tune(
         **params,
     )
     table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
-    trials, makers = _candidates(template, thresholds, strategies, augments, players is not None)
+    kinds = [_EACH] if players is None else [_EACH, _GIVEN] if each_column else [_GIVEN]
+    trials, makers = _candidates(template, thresholds, strategies, augments, guards, kinds)
     # Values are estimated, and rows screened, for the smallest threshold of all.
     screen = template.screen and set(strategies) <= {"threshold", "iterative"}
     asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
-    consultants: dict[Hashable, Consultant] = {_EACH: asking}
-    if players is not None:
-        consultants[_GIVEN] = clone(asking).set_params(players=players)
+    consultants: dict[Hashable, Consultant] = {
+        kind: clone(asking).set_params(players=players) if kind == _GIVEN else asking for kind in kinds
+    }
     found = Table.of(trials, table.run(trials, consultants, "Tuning", verbose), n_resamples, seed)
     n_cells = table.setting.table.n_rows * len(table.setting.own.names)
     allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
@@ -220,41 +233,43 @@ def _candidates(
     thresholds: Sequence[float],
     strategies: Sequence[str],
     augments: Sequence[Augment],
-    has_players: bool,
+    guards: Sequence[Guard] | None,
+    kinds: Sequence[str],
 ) -> tuple[list[Trial], list[dict[str, Any] | None]]:
     """Return what is tried, and the parameters that make each repair."""
     trials = [Trial("the model as it is"), Trial("the model without the sensitive column", drops=True)]
     makers: list[dict[str, Any] | None] = [None, None]
 
-    def add(name: str, consultant: str, changes: dict[str, Any]) -> None:
+    def add(name: str, kind: str, changes: dict[str, Any]) -> None:
         sampler = clone(template).set_params(**changes)
         recipe: Recipe = sampler._recipe(changes["threshold"], changes["augment"])
-        trials.append(Trial(name, recipe, consultant))
+        trials.append(Trial(name, recipe, kind))
         makers.append(changes)
 
     alone: list[Augment] = ["all", *(rows for rows in augments if is_risk(rows))]
     for rows in alone:
         changes = {"strategy": "threshold", "threshold": np.inf, "column_thresholds": None, "augment": rows}
-        add(f"{describe_twins(rows)}, no edits", _EACH, changes)
-    for consultant in (_EACH, _GIVEN) if has_players else (_EACH,):
-        for strategy in strategies:
-            places = _FEWER.get(strategy, range(len(thresholds)))
-            for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-                for augment in augments:
-                    twins = "" if augment is None else f", {describe_twins(augment)}"
-                    whom = f", {consultant}" if has_players else ""
-                    changes = {"strategy": strategy, "threshold": threshold, "augment": augment}
-                    add(f"{strategy} {threshold:g}{twins}{whom}", consultant, changes)
+        add(f"{describe_twins(rows)}, no edits", kinds[0], changes)
+    for kind, strategy, guard in itertools.product(kinds, strategies, guards or [template.guard]):
+        places = _FEWER.get(strategy, range(len(thresholds)))
+        for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
+            for augment in augments:
+                parts = [f"{strategy} {threshold:g}"]
+                parts += [describe_guard(guard)] if guard and len(guards or ()) > 1 else []
+                parts += [describe_twins(augment)] if augment is not None else []
+                parts += [kind] if len(kinds) > 1 else []
+                changes = {"strategy": strategy, "threshold": threshold, "augment": augment, "guard": guard}
+                add(", ".join(parts), kind, changes)
     return trials, makers
 
 
-def _each_once(augments: Any) -> list[Augment]:
-    """Return the kinds of twins that are tried, each of which must be one."""
-    if isinstance(augments, str) or not np.iterable(augments):
-        raise InputError(f"augments={augments!r} must be a list, such as [None, 'all', 0.1].")
-    for augment in augments:
-        Recipe(augment=augment)
-    return list(dict.fromkeys(augments))
+def _each_once(name: str, values: Any, example: str, check: Callable[[Any], object]) -> list[Any]:
+    """Return what is tried of something, each of which must be known."""
+    if isinstance(values, str) or not np.iterable(values) or not list(values):
+        raise InputError(f"{name}={values!r} must be a list, such as {example}.")
+    for value in values:
+        check(value)
+    return list(dict.fromkeys(values))
 
 
 def _best_repair(
