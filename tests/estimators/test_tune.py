@@ -134,7 +134,7 @@ def test_guards_are_tried_beside_each_other():
     # Here what does not contradict a label is too little.
     assert (both.recommended, both.repair.guard) == (free, False)
     # One guard is the same as that parameter.
-    one, same = tuned(guards=["risk"]), tuned(guard="risk")
+    one, same = tuned(guards=["risk", True]), tuned(guard="risk")
     pd.testing.assert_frame_equal(one.frame(), same.frame())
     assert one.recommended == free
     assert one.repair.guard == same.repair.guard == "risk"

@@ -80,7 +80,8 @@ class FairSHAP(SamplerMixin, Repairer):
     guard : bool or {"risk", "label"}, default=False
         Leave a row as it is if its risk under the consulted model would rise ("risk", or True); or if its own
         label would become less likely ("label"; for a regressor, if its prediction would be farther from the
-        target): such edits contradict the label that they are trained with, and hardly lower DP or EO.
+        target): such edits contradict the label that they are trained with. On some tables they lower neither
+        DP nor EO, on others they are what does; :func:`tune` can try both.
     frozen, editable : list of columns, default=None
         Columns that are never edited, or the only ones that are.
     column_thresholds : mapping, default=None

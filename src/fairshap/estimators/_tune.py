@@ -189,9 +189,11 @@ def tune(
     'the model as it is'
     """
     check_objective(objective)
-    augments = _each_once("augments", augments, "[None, 'all', 0.1]", lambda augment: Recipe(augment=augment))
+    augments = _each_once(
+        "augments", augments, "[None, 'all', 0.1]", lambda rows: Recipe(augment=rows).augment
+    )
     if guards is not None:
-        guards = _each_once("guards", guards, "[False, 'label']", check_guard)
+        guards = _each_once("guards", guards, "[False, 'label']", _read_guard)
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
@@ -263,13 +265,17 @@ def _candidates(
     return trials, makers
 
 
-def _each_once(name: str, values: Any, example: str, check: Callable[[Any], object]) -> list[Any]:
+def _each_once(name: str, values: Any, example: str, read: Callable[[Any], Any]) -> list[Any]:
     """Return what is tried of something, each of which must be known."""
     if isinstance(values, str) or not np.iterable(values) or not list(values):
         raise InputError(f"{name}={values!r} must be a list, such as {example}.")
-    for value in values:
-        check(value)
-    return list(dict.fromkeys(values))
+    return list(dict.fromkeys(read(value) for value in values))
+
+
+def _read_guard(guard: Any) -> Guard:
+    """Return a guard; True is another word for "risk"."""
+    check_guard(guard)
+    return "risk" if guard is True else guard
 
 
 def _best_repair(
