@@ -243,6 +243,7 @@ def test_options_that_take_a_few_words_say_which(capsys, people):
     for args, text in (
         (["--guard", "True"], "--guard True is not known; give none, risk or label"),
         (["--guard", "none,some"], "--guard some is not known; give none, risk or label"),
+        (["--guard", ""], "give none, risk or label"),
         (["--augments", "some"], "give none, edited, all or a number"),
         (["--objective", "dr,dp"], "or weights such as dr=1,dp=6"),
         (["--objective", "dr=1,dp"], "no number in 'dp'"),
@@ -252,5 +253,18 @@ def test_options_that_take_a_few_words_say_which(capsys, people):
         assert run_here([str(arg) for arg in ("tune", people, *WHO, *args)]) == 2
         said = " ".join(capsys.readouterr().err.replace("│", " ").split())
         assert text in said
+    several = [
+        "repair",
+        people,
+        *WHO,
+        "--out",
+        people.with_name("out.csv"),
+        "--guard",
+        "none",
+        "--guard",
+        "label",
+    ]
+    assert run_here([str(arg) for arg in several]) == 2
+    assert "--guard names several" in capsys.readouterr().err
     assert run_here([str(arg) for arg in ("tune", people, *WHO, "--augments", "0")]) == 1
     assert "--augments 0.0 is not a risk" in capsys.readouterr().err

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fairshap import Edits, datasets
+from fairshap import Edits, FairSHAP, datasets
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
+from fairshap.cli.tune import options_of
 from fairshap.estimators._trying import THRESHOLDS
 from tests.cli.conftest import WHO
 
@@ -175,7 +176,19 @@ def test_tuning_tries_guards(capsys, people):
     found = result(capsys, "tune", people, *WHO, *args)
     edits = {line["name"]: line["edits"] for line in found["candidates"]}
     assert edits["threshold 0.05, guard of labels"] < edits["threshold 0.05"]
-    assert found["repair"]["guard"] in (False, "label")
+    one = result(capsys, "tune", people, *WHO, *args[:-1], "label")
+    assert one["repair"]["guard"] == "label"
+    assert {line["name"]: line["edits"] for line in one["candidates"]}["threshold 0.05"] == edits[
+        "threshold 0.05, guard of labels"
+    ]
+
+
+def test_tuning_prints_the_command_of_its_repair():
+    free, guarded = (
+        options_of(FairSHAP(threshold=0.05, guard=guard, augment=None)) for guard in (False, "label")
+    )
+    assert free == "fairshap repair ... --strategy threshold --threshold 0.05"
+    assert guarded == f"{free} --guard label"
 
 
 def test_a_guard_leaves_some_edits_out(capsys, people, tmp_path):

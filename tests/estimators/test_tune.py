@@ -90,31 +90,24 @@ def test_limits_on_accuracy_and_edits_hold():
     assert (strict.loc[strict["allowed"], "accuracy"] >= strict["accuracy"][0]).all()
 
 
-def test_players_that_belong_together_are_tried_both_ways():
+def tuned_encoded(**more):
     d = datasets.load("german", encoded=True)
+    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
     tuning = tune(
-        d.X, d.y, TREE, sensitive=d.sensitive, privileged=d.privileged, players=d.players,
-        thresholds=[0.05], strategies=["threshold"], augments=[None], **QUICK,
+        d.X, d.y, model, sensitive=d.sensitive, privileged=d.privileged, players=d.players,
+        thresholds=[0.02], strategies=["threshold"], augments=[None], **more, **QUICK,
     )  # fmt: skip
-    names = set(tuning.frame()["name"])
-    assert {"threshold 0.05, each column", "threshold 0.05, players"} <= names
+    return tuning, tuning.frame().set_index("name")["edits"]
 
 
-def test_players_that_belong_together_can_stay_together():
-    d = datasets.load("german", encoded=True)
-    tuning = tune(
-        d.X, d.y, GradientBoostingClassifier(n_estimators=30, random_state=0), sensitive=d.sensitive,
-        privileged=d.privileged, players=d.players, each_column=False, thresholds=[0.02],
-        strategies=["threshold"], augments=[None], **QUICK,
-    )  # fmt: skip
-    assert sum(name.startswith("threshold") for name in tuning.frame()["name"]) == 1
-    assert tuning.repair.players == d.players
-    fs = tuning.repair.set_params(threshold=0.02, augment=None)
-    X_fair, _ = fs.fit_resample(d.X, d.y)
-    groups = [columns for columns in d.players.values() if len(columns) > 1]
-    assert {column for columns in groups for column in columns} & set(fs.edits_.column)
-    for columns in groups:
-        pd.testing.assert_series_equal(X_fair[columns].sum(axis=1), d.X[columns].sum(axis=1))
+def test_players_that_belong_together_are_tried_both_ways_unless_they_stay_together():
+    _, both = tuned_encoded()
+    # A category that differs is two cells.
+    assert both["threshold 0.02, players"] > both["threshold 0.02, each column"] > 0
+    tuning, together = tuned_encoded(each_column=False)
+    assert [name for name in together.index if name.startswith("threshold")] == ["threshold 0.02"]
+    assert together["threshold 0.02"] == both["threshold 0.02, players"]
+    assert tuning.repair.players == datasets.load("german", encoded=True).players
 
 
 def test_guards_are_tried_beside_each_other():
@@ -133,21 +126,26 @@ def test_guards_are_tried_beside_each_other():
     assert 0 < edits[guarded] < edits[free]
     # Here what does not contradict a label is too little.
     assert (both.recommended, both.repair.guard) == (free, False)
-    # One guard is the same as that parameter.
-    one, same = tuned(guards=["risk", True]), tuned(guard="risk")
+    # One guard is the same as that parameter, also where twins alone are handed over.
+    one, same = tuned(guards=iter(["label", "label"])), tuned(guard="label")
     pd.testing.assert_frame_equal(one.frame(), same.frame())
-    assert one.recommended == free
-    assert one.repair.guard == same.repair.guard == "risk"
+    assert one.frame().set_index("name")["edits"][free] == edits[guarded]
+    assert one.repair.guard == same.repair.guard == "label"
+    # So many words for the guard of risk are one.
+    risk = tuned(guards=[True, "risk", np.True_])
+    assert (risk.recommended, risk.repair.guard) == (free, "risk")
+    assert len(risk.frame()) == len(one.frame())
 
 
 def test_guards_that_cannot_be_tried_are_refused():
     for guards, text in (
-        ("label", "must be a list"),
-        ([], "must be a list"),
-        (["labels"], "Did you mean 'label'"),
+        ({"guards": "label"}, "must be a list of at least one"),
+        ({"guards": []}, "must be a list of at least one"),
+        ({"guards": ["labels"]}, "Did you mean 'label'"),
+        ({"guards": ["label"], "guard": "risk"}, "both given"),
     ):
         with pytest.raises(InputError, match=text):
-            tune(X, Y, TREE, **WHO, guards=guards)
+            tune(X, Y, TREE, **WHO, **guards)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -126,13 +126,14 @@ class LimitOptions:
         str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
     ] = "both"
     guard: Annotated[
-        str,
+        Texts,
         _option(
-            "Leave rows whose risk would rise (risk), or label be less likely (label); tune tries several, "
-            "such as none,label.",
+            "Leave rows whose risk would rise (risk), or label be less likely (label); none by default. tune "
+            "tries several, such as none,label.",
             _REPAIR,
+            metavar="NAME",
         ),
-    ] = "none"
+    ] = None
     plausible: Annotated[
         bool, _option("Only combinations of categories that occur.", _REPAIR, "--plausible")
     ] = False

@@ -195,6 +195,9 @@ def repair_table(
 
 def _choice(recipe: RecipeOptions, limits: LimitOptions) -> dict[str, Any]:
     """Return the parameters of the repair that options stand for."""
+    guards = guards_of(limits)
+    if len(guards) > 1:
+        raise typer.BadParameter("--guard names several; a repair has one, and tune tries them")
     budget = recipe.budget
     threshold: float | str = "auto"
     if recipe.threshold != "auto":
@@ -208,6 +211,7 @@ def _choice(recipe: RecipeOptions, limits: LimitOptions) -> dict[str, Any]:
         "threshold": threshold,
         "strategy": recipe.strategy,
         "budget": int(budget) if budget is not None and budget >= 1 and budget.is_integer() else budget,
+        "guard": guards[0],
         **limit_params(limits),
     }
 
@@ -219,11 +223,13 @@ def check_limits(problem: Problem, limits: LimitOptions) -> None:
             problem.source.find(name, what)
 
 
-def guard_of(name: str) -> Guard:
-    """Return a guard by its name on the command line."""
-    if name not in ("none", "risk", "label"):
-        raise typer.BadParameter(f"--guard {name} is not known; give none, risk or label")
-    return False if name == "none" else cast(Guard, name)
+def guards_of(limits: LimitOptions) -> list[Guard]:
+    """Return the guards that are named on the command line."""
+    names = ["none"] if limits.guard is None else split(limits.guard) or limits.guard
+    for name in names:
+        if name not in ("none", "risk", "label"):
+            raise typer.BadParameter(f"--guard {name} is not known; give none, risk or label")
+    return [False if name == "none" else cast(Guard, name) for name in names]
 
 
 def limit_params(limits: LimitOptions) -> dict[str, Any]:
@@ -233,7 +239,6 @@ def limit_params(limits: LimitOptions) -> dict[str, Any]:
         "editable": split(limits.editable) or None,
         "max_row_edits": limits.max_row_edits,
         "direction": limits.direction,
-        "guard": guard_of(limits.guard),
         "plausible": limits.plausible,
         "matching": limits.matching,
     }

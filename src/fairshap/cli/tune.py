@@ -1,6 +1,5 @@
 """``fairshap tune``: which repair does the most within what can be accepted."""
 
-import dataclasses
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +14,7 @@ from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
-from fairshap.cli.repair import check_limits, guard_of, limit_params
+from fairshap.cli.repair import check_limits, guards_of, limit_params
 from fairshap.evaluation import OBJECTIVES, check_objective
 from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
 from fairshap.repair import describe_twins
@@ -76,8 +75,7 @@ def tune(
         )
     for note in problem.notes:
         output.note(note)
-    guards = split([limits.guard]) or [limits.guard]
-    more: dict[str, Any] = limit_params(dataclasses.replace(limits, guard="none"))
+    more: dict[str, Any] = limit_params(limits)
     if strategies:
         more["strategies"] = split(strategies)
     with output.warnings(NothingToRepairWarning, MarginWarning):
@@ -91,7 +89,7 @@ def tune(
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
             augments=_augments(augments),
-            guards=[guard_of(guard) for guard in guards],
+            guards=guards_of(limits),
             n_folds=folds,
             n_repeats=repeats,
             random_state=run.seed,
@@ -123,7 +121,7 @@ def tune(
     )
     output.line()
     is_repair = tuning.table.trials[tuning.taken].recipe is not None
-    output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {_options(tuning.repair)}")
+    output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {options_of(tuning.repair)}")
     if page.report is not None:
         output.line(f"Written: {page.report}")
     output.json(
@@ -185,7 +183,7 @@ def _parameters(repair: FairSHAP) -> dict[str, Any]:
     }
 
 
-def _options(repair: FairSHAP) -> str:
+def options_of(repair: FairSHAP) -> str:
     """Return the options of the command that makes a repair, as far as there are."""
     found = _parameters(repair)
     twins = found["augment"]

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -119,7 +119,8 @@ def tune(
 
     The candidates are the strategies with several thresholds, each with and without counterfactual
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
-    twins alone. In each fold the rows are matched and the model is asked once for all of them.
+    twins alone. In each fold the rows are matched and the model is asked once for all of them; a guard asks
+    it once more.
     A pipeline that may name the sensitive column keeps it, with the same value in all rows, instead.
 
     Of the repairs within the limits that are within one standard error of the best the most accurate is
@@ -194,6 +195,8 @@ def tune(
     )
     if guards is not None:
         guards = _each_once("guards", guards, "[False, 'label']", _read_guard)
+        if "guard" in params:
+            raise InputError("guard and guards are both given; guards alone says which are tried.")
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
     if not len(thresholds):
@@ -208,6 +211,9 @@ def tune(
         n_jobs=n_jobs,
         **params,
     )
+    guards = [template.guard] if guards is None else guards
+    if len(guards) == 1:
+        template.set_params(guard=guards[0])
     table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
     kinds = [_EACH] if players is None else [_EACH, _GIVEN] if each_column else [_GIVEN]
     trials, makers = _candidates(template, thresholds, strategies, augments, guards, kinds)
@@ -235,7 +241,7 @@ def _candidates(
     thresholds: Sequence[float],
     strategies: Sequence[str],
     augments: Sequence[Augment],
-    guards: Sequence[Guard] | None,
+    guards: Sequence[Guard],
     kinds: Sequence[str],
 ) -> tuple[list[Trial], list[dict[str, Any] | None]]:
     """Return what is tried, and the parameters that make each repair."""
@@ -252,12 +258,12 @@ def _candidates(
     for rows in alone:
         changes = {"strategy": "threshold", "threshold": np.inf, "column_thresholds": None, "augment": rows}
         add(f"{describe_twins(rows)}, no edits", kinds[0], changes)
-    for kind, strategy, guard in itertools.product(kinds, strategies, guards or [template.guard]):
+    for kind, strategy, guard in itertools.product(kinds, strategies, guards):
         places = _FEWER.get(strategy, range(len(thresholds)))
         for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
             for augment in augments:
                 parts = [f"{strategy} {threshold:g}"]
-                parts += [describe_guard(guard)] if guard and len(guards or ()) > 1 else []
+                parts += [describe_guard(guard)] if guard and len(guards) > 1 else []
                 parts += [describe_twins(augment)] if augment is not None else []
                 parts += [kind] if len(kinds) > 1 else []
                 changes = {"strategy": strategy, "threshold": threshold, "augment": augment, "guard": guard}
@@ -267,15 +273,18 @@ def _candidates(
 
 def _each_once(name: str, values: Any, example: str, read: Callable[[Any], Any]) -> list[Any]:
     """Return what is tried of something, each of which must be known."""
-    if isinstance(values, str) or not np.iterable(values) or not list(values):
-        raise InputError(f"{name}={values!r} must be a list, such as {example}.")
-    return list(dict.fromkeys(read(value) for value in values))
+    found = [] if isinstance(values, str) or not np.iterable(values) else [read(value) for value in values]
+    if not found:
+        raise InputError(f"{name}={values!r} must be a list of at least one, such as {example}.")
+    return list(dict.fromkeys(found))
 
 
 def _read_guard(guard: Any) -> Guard:
-    """Return a guard; True is another word for "risk"."""
+    """Return a guard by its name, or False; True is another word for "risk"."""
     check_guard(guard)
-    return "risk" if guard is True else guard
+    if isinstance(guard, str):
+        return cast(Guard, guard)
+    return "risk" if guard else False
 
 
 def _best_repair(
