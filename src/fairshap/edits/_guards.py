@@ -30,8 +30,8 @@ def check_guard(guard: Any) -> None:
 
 
 def describe_guard(guard: Guard) -> str:
-    """Say what a guard watches."""
-    return "guard of labels" if guard == "label" else "guard of risk" if guard else "no guard"
+    """Say what a guard that is on watches."""
+    return "guard of labels" if guard == "label" else "guard of risk"
 
 
 def leave_harmed(
