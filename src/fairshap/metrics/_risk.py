@@ -163,11 +163,11 @@ def demographic_parity_bound(
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> X = np.array([[0, 1.0], [1, 1.0], [0, 3.0], [1, 3.0]])
-    >>> model = LogisticRegression().fit(X, [0, 0, 1, 1])
-    >>> bound = demographic_parity_bound(model, X, sensitive=0, privileged=1)
-    >>> bound.total_variation, bound.score_parity <= bound.bound
-    (0.0, True)
+    >>> X = np.array([[0, 1.0], [0, 3.0], [0, 1.0], [1, 1.0], [1, 3.0], [1, 5.0]])
+    >>> model = LogisticRegression().fit(X, [0, 0, 0, 1, 1, 1])
+    >>> found = demographic_parity_bound(model, X, sensitive=0, privileged=1)
+    >>> f"{found.total_variation:.2f}, {found.score_parity:.2f} <= {found.bound:.2f}"
+    '0.33, 0.34 <= 0.55'
     """
     setting = Setting.read(X, sensitive, privileged, sensitive_features)
     return parity_bound(Risk(Scorer(model), setting))
