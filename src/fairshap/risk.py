@@ -1,6 +1,7 @@
 """The discriminative risk of rows and of mixes of rows."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from fairshap.models import Scorer
 
 # The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
 CALL_CELLS = 1 << 23
+
+# The rows that the spread of the outputs is taken from.
+_UNIT_ROWS = 1000
 
 
 class Risk:
@@ -29,6 +33,20 @@ class Risk:
         #: How many rows the model is asked about at a time.
         width = max(len(setting.table.names), scorer.width, scorer.n_classes)
         self.call_rows = max(1, CALL_CELLS // width)
+
+    @cached_property
+    def unit(self) -> float:
+        """What differences of outputs are measured in: 1 for probabilities, else :meth:`Scorer.unit`.
+
+        It comes from the model's own outputs, and so is the same whatever way its games are played.
+        """
+        if self.scorer.has_probabilities:
+            return 1.0
+        table = self.setting.table
+        rows = np.unique(np.linspace(0, table.n_rows - 1, _UNIT_ROWS).astype(np.int64))
+        outputs = self.scorer(table.store.mix([rows] * len(table.names)))
+        # Outputs that are all 0 have neither size nor spread.
+        return float(np.max(self.scorer.unit(outputs))) or 1.0
 
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""

@@ -43,7 +43,7 @@ def test_no_other_choice_is_better(seed, logistic, n_values, price, most_cells):
     cells = rng.integers(0, 3, size=(3, 3)).astype(np.int16)
     walker = make(trees, ranks, contrasts, PLAYER, SENSITIVE, logistic)
     replaced, risks = np.empty((3, 3), dtype=np.bool_), np.empty((3, 2))
-    choose_players(walker, rows, references, switched, cells, prices, most_cells, 3, replaced, risks)
+    choose_players(walker, rows, references, switched, cells, prices, most_cells, 3, 1e-9, replaced, risks)
     for i in range(3):
         x, r = ranks[rows[i]], ranks[references[i]]
         sets = [[p for p in range(3) if bits >> p & 1] for bits in range(8)]
@@ -67,11 +67,11 @@ def test_games_of_too_many_players_are_left_open():
     walker = make(trees, ranks, np.array([[0, 1]]), PLAYER, SENSITIVE, True)
     replaced, risks = np.empty((1, 3), dtype=np.bool_), np.empty((1, 2))
     cells = np.ones((1, 3), dtype=np.int16)
-    choose_players(walker, np.array([0]), np.array([1]), switched, cells, np.zeros(3), 9, 2, replaced, risks)
+    choose_players(walker, np.array([0]), np.array([1]), switched, cells, np.zeros(3), 9, 2, 1e-9, replaced, risks)
     assert np.isnan(risks).all()
     assert not replaced.any()
     choose_players(
-        walker, np.array([0]), np.array([1]), switched, cells, np.full(3, 9.0), 9, 3, replaced, risks
+        walker, np.array([0]), np.array([1]), switched, cells, np.full(3, 9.0), 9, 3, 1e-9, replaced, risks
     )
     assert risks[0, 0] > 0
     assert_array_equal(risks[0, 0], risks[0, 1])

@@ -20,6 +20,7 @@ def choose_players(
     prices: Floats,
     most_cells: int,
     most: int,
+    tolerance: float,
     replaced: Bools,
     risks: Floats,
 ) -> None:
@@ -35,9 +36,12 @@ def choose_players(
         How many cells of a row are replaced at most.
     most : int
         The greatest number of players of a game that is enumerated.
+    tolerance : float
+        By how much the sums of risk and cost of two choices may differ and still be equal.
     replaced, risks : ndarray, shape (pairs, players), (pairs, 2)
         Written: who is replaced, and the risk before and after; NaN if there are more players.
-        Of equally good choices the one with the fewest cells is taken.
+        Of equally good choices the one with the fewest cells is taken, and of these the one with the
+        earliest player that not all of them have.
     """
     n_alternatives = switched.shape[1]
     margins, count = np.empty((n_alternatives, 1 << most)), np.empty(1 << most, dtype=np.int64)
@@ -63,7 +67,17 @@ def choose_players(
                     taken[s] = cells[i, desk.active[s]]
                     cost[s] = taken[s] * prices[desk.active[s]]
                 mask, before, after = _best(
-                    walker, margins, constant, taken[:q], cost, most_cells, count, spent, outputs
+                    walker,
+                    margins,
+                    constant,
+                    desk.active,
+                    taken[:q],
+                    cost,
+                    most_cells,
+                    tolerance,
+                    count,
+                    spent,
+                    outputs,
                 )
                 risks[i, 0], risks[i, 1] = before, after
                 for s in range(q):
@@ -99,9 +113,11 @@ def _best(
     walker: Walker,
     margins: Floats,
     constant: float,
+    active: Codes,
     cells: Ints,
     cost: Floats,
     most_cells: int,
+    tolerance: float,
     count: Ints,
     spent: Floats,
     outputs: Floats,
@@ -109,23 +125,44 @@ def _best(
     """Return whom to replace, as bits, and the risk before and after."""
     everyone = (1 << len(cells)) - 1
     before = _risk(walker, margins, constant, everyone, outputs)
-    best, best_mask, after = before, 0, before
+    # A coalition's margin is read once; then the total of what it leaves out takes its place.
+    totals, lowest = margins[0], before
     count[0], spent[0] = 0, 0.0
     for mask in range(1, everyone + 1):
-        lowest, s = mask & -mask, 0
-        while lowest >> s != 1:
+        first, s = mask & -mask, 0
+        while first >> s != 1:
             s += 1
-        rest = count[mask ^ lowest]
+        rest = count[mask ^ first]
         # -1: somebody among them may not be replaced.
         count[mask] = -1 if rest < 0 or cells[s] == 0 else rest + cells[s]
-        spent[mask] = spent[mask ^ lowest] + cost[s]
-        if count[mask] < 0 or count[mask] > most_cells or spent[mask] >= best:
-            continue
-        risk = _risk(walker, margins, constant, everyone ^ mask, outputs)
-        total = risk + spent[mask]
-        if total < best or (total == best and count[mask] < count[best_mask]):
-            best, best_mask, after = total, mask, risk
-    return best_mask, before, after
+        spent[mask] = spent[mask ^ first] + cost[s]
+        total = np.inf
+        if 0 <= count[mask] <= most_cells and spent[mask] <= lowest + tolerance:
+            total = _risk(walker, margins, constant, everyone ^ mask, outputs) + spent[mask]
+            lowest = min(lowest, total)
+        totals[everyone ^ mask] = total
+    if before <= lowest + tolerance:
+        return 0, before, before
+    best = 0
+    for mask in range(1, everyone + 1):
+        if totals[everyone ^ mask] <= lowest + tolerance and (
+            best == 0
+            or count[mask] < count[best]
+            or (count[mask] == count[best] and _comes_first(mask, best, active))
+        ):
+            best = mask
+    return best, before, totals[everyone ^ best] - spent[best]
+
+
+@compiled
+def _comes_first(mask: int, other: int, active: Codes) -> bool:
+    """Say whether, of the players that only one of two choices replaces, the earliest is in the first."""
+    apart = mask ^ other
+    earliest = -1
+    for s in range(len(active)):
+        if apart >> s & 1 and (earliest < 0 or active[s] < active[earliest]):
+            earliest = s
+    return bool(mask >> earliest & 1)
 
 
 @compiled

@@ -165,7 +165,7 @@ def attribute_pairs(
         # A quantity that is missing has no side, and so no value to be compared with.
         plan = plan.of_rows(risk.setting.groups.side[plan.row] >= 0)
     by_calls = Game(risk, players, plan.row, plan.reference)
-    rows = Rows(plan, players, n_rows)
+    rows = Rows(plan, players, n_rows, risk.unit)
     game, route = native_game(by_calls, options)
     seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
     if route == "trees":

@@ -6,6 +6,7 @@ import numpy as np
 
 from fairshap._kernels.shapley import AllCoalitions
 from fairshap._progress import Progress
+from fairshap._ties import exceeds, steps, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._attribute import native_game
 from fairshap.attribution._game import Game
@@ -33,8 +34,9 @@ def best_players(
 ) -> Bools:
     """Return for each row the players to replace: the risk plus what their cells cost is lowest with them.
 
-    A row with more players than can be enumerated gets the best of the choices that take its players in the
-    order of their attributions.
+    Of choices that tie, the one with the fewest cells is taken, and then the one with the earliest player
+    that not all of them have. A row with more players than can be enumerated gets the best of the choices
+    that take its players in the order of their attributions.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def best_players(
     with Progress("Choosing", len(rows), options.verbose) as progress:
         if route == "trees" and native is not None:
             replaced, open_rows = cast("TreeGame", native).choose(
-                cells, prices, most_cells, _BY_TREES, progress
+                cells, prices, most_cells, _BY_TREES, tolerance(risk.unit), progress
             )
         else:
             most = _BY_TREES if "small" in route else _BY_CALLS
@@ -85,15 +87,17 @@ def _choose_by_calls(
     for q in np.unique(game.q[pairs]).tolist():
         coalitions = AllCoalitions(q)
         out = ~coalitions[:]
+        # The earlier a player, the more it counts.
+        order = out @ (1 << np.arange(q)[::-1])
         for batch in game.batches(pairs[game.q[pairs] == q], len(coalitions)):
             values, active = game.values(batch, q, coalitions)
             taken = np.take_along_axis(cells[batch], active, axis=1).astype(np.int64)
             count = taken @ out.T
             barred = ((taken == 0) @ out.T) | (count > most_cells)
             total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
-            # Of equally good choices the one with the fewest cells.
-            is_best = total == total.min(axis=1, keepdims=True)
-            best = np.where(is_best, count, np.iinfo(np.int64).max).argmin(axis=1)
+            tied = total <= total.min(axis=1, keepdims=True) + tolerance(game.risk.unit)
+            fewest = np.where(tied, count, np.iinfo(np.int64).max)
+            best = np.where(fewest == fewest.min(axis=1, keepdims=True), order, -1).argmax(axis=1)
             np.put_along_axis(row := replaced[batch], active, out[best], axis=1)
             replaced[batch] = row
             progress.advance(len(batch), len(batch))
@@ -110,7 +114,7 @@ def _first_of_all(
     most_cells: int,
 ) -> Bools:
     """Return the best of the choices that take the players in the order of their attributions."""
-    order = np.argsort(np.where(cells > 0, -phi, np.inf), axis=1, kind="stable")
+    order = np.argsort(np.where(cells > 0, -steps(phi, risk.unit), np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(cells, order, axis=1)
     n_most = int(((taken > 0) & (np.cumsum(taken, axis=1) <= most_cells)).sum(axis=1).max(initial=0))
     best, chosen = np.full(len(rows), np.inf), np.zeros(cells.shape, dtype=np.bool_)
@@ -121,7 +125,7 @@ def _first_of_all(
             count += np.where(fits, taken[:, k - 1], 0)
             current[np.flatnonzero(fits), order[fits, k - 1]] = True
         total = risk_when_replaced(risk, players, rows, references, current) + (current * cells) @ prices
-        better = total < best
+        better = exceeds(best, total, risk.unit)
         best[better], chosen[better] = total[better], current[better]
     return chosen
 

@@ -190,7 +190,13 @@ class TreeGame:
         return Solved(counts, active[kept], phi[kept], full, empty)
 
     def choose(
-        self, cells: AnyCodes, prices: Floats, most_cells: int, most: int, progress: Progress
+        self,
+        cells: AnyCodes,
+        prices: Floats,
+        most_cells: int,
+        most: int,
+        tolerance: float,
+        progress: Progress,
     ) -> tuple[Bools, Bools]:
         """Return the players to replace in each pair, and which pairs have too many to tell.
 
@@ -217,6 +223,7 @@ class TreeGame:
                 prices,
                 most_cells,
                 int(reached[part].max()),
+                tolerance,
                 replaced_part,
                 risks_part,
             )

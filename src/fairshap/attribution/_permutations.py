@@ -6,6 +6,7 @@ import numpy as np
 
 from fairshap._kernels.shapley import add_walks, antithetic_walks
 from fairshap._progress import Progress
+from fairshap._ties import floor_of
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._game import Game
 from fairshap.attribution._options import Options
@@ -55,7 +56,8 @@ def estimate_pairs(
         error = np.sqrt(spread[left] / (count - 1) / count)
         ends = np.full(len(left), count == options.n_permutations)
         if options.threshold is not None:
-            ends |= _is_clear(mean[left], error, options.threshold) & rows.is_lone[pairs[left]]
+            enough = floor_of(options.threshold, rows.unit)
+            ends |= _is_clear(mean[left], error, enough) & rows.is_lone[pairs[left]]
         done = left[ends]
         counts = np.full(len(done), q)
         rows.add(pairs[done], counts, active[done], mean[done], full[done], empty[done], error[ends])
@@ -63,6 +65,6 @@ def estimate_pairs(
         left = left[~ends]
 
 
-def _is_clear(mean: Floats, error: Floats, threshold: float) -> Bools:
-    """Say for each pair whether all its values are surely on their side of the threshold."""
-    return np.asarray((np.abs(mean - threshold) > _CLEAR * error).all(axis=1))
+def _is_clear(mean: Floats, error: Floats, enough: float) -> Bools:
+    """Say for each pair whether all its values are surely on their side of the smallest that is enough."""
+    return np.asarray((np.abs(mean - enough) > _CLEAR * error).all(axis=1))

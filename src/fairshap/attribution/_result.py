@@ -36,6 +36,9 @@ class Attributions:
         "trees" if the model's trees were walked, "weights" if it is linear, or "model calls" with the reason.
     library : str
         The library of the frame that :meth:`frame` returns.
+    unit : float
+        What differences of the model's outputs are measured in: 1 for probabilities, the spread of the
+        predictions for a regressor. Values that differ by less than a billionth of it are equal.
     """
 
     values: Floats
@@ -46,6 +49,7 @@ class Attributions:
     reference_risk: Floats
     route: str = "model calls"
     library: Library = "pandas"
+    unit: float = 1.0
 
     @property
     def players(self) -> tuple[Hashable, ...]:

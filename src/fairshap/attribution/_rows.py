@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fairshap._ties import floor_of, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._result import Attributions
 from fairshap.matching import MatchPlan
@@ -19,11 +20,14 @@ class Rows:
         Whose values they are.
     n_rows : int
         How many rows there are, matched or not.
+    unit : float
+        What differences of the model's outputs are measured in.
     """
 
-    def __init__(self, plan: MatchPlan, players: Players, n_rows: int) -> None:
+    def __init__(self, plan: MatchPlan, players: Players, n_rows: int, unit: float) -> None:
         self.plan = plan
         self.players = players
+        self.unit = unit
         self.values = np.zeros((n_rows, len(players.names)))
         self.errors: Floats | None = None
         self.full, self.empty = np.zeros(n_rows), np.zeros(n_rows)
@@ -65,8 +69,9 @@ class Rows:
         """Skip the rows whose pairs' bounds stay under the threshold; return the pairs that are left."""
         row, weight = self.plan.row, self.plan.weight
         bound = np.bincount(row, weight * bounds, minlength=len(self.status))
-        # Room for the rounding of bounds and values, which have a regressor's scale.
-        skipped = (bound < threshold - 1e-9 * max(1.0, threshold)) & (self.status == "exact")
+        # A bound is rounded too: it must be clear of the smallest value that ties with the threshold.
+        enough = floor_of(threshold, self.unit) - tolerance(self.unit)
+        skipped = (bound < enough) & (self.status == "exact")
         self.status[skipped] = "skipped"
         pairs = skipped[row]
         np.add.at(self.full, row[pairs], weight[pairs] * full[pairs])
@@ -89,4 +94,5 @@ class Rows:
             reference_risk=self.empty,
             route=route,
             library=library,
+            unit=self.unit,
         )

@@ -7,6 +7,7 @@ import pandas as pd
 import typer
 
 from fairshap import FairSHAP, metrics
+from fairshap._ties import steps
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import FileOptions, Force, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
@@ -132,11 +133,11 @@ def _rows(asked: FairSHAP, problem: Problem, top: int) -> pd.DataFrame:
     best = matches.sort_values(["row", "weight"], ascending=[True, False]).drop_duplicates("row")
     reference = best.set_index("row")["reference"]
     lines = []
-    for row in np.argsort(-risk, kind="stable")[:top].tolist():
+    for row in np.argsort(-steps(risk, attributions.unit), kind="stable")[:top].tolist():
         phi = attributions.values[row]
         line: dict[str, Any] = {"row": row, "risk": risk[row], "group": _group_of(problem, row)}
         if row in reference.index and not np.isnan(phi).all():
-            name = attributions.players[int(np.nanargmax(phi))]
+            name = attributions.players[int(np.nanargmax(steps(phi, attributions.unit)))]
             other = int(reference[row])
             line |= {
                 "column": str(name),

@@ -1,31 +1,25 @@
-"""Which players of which rows are replaced: the threshold, the budget, the limits."""
+"""Which players of which rows are replaced: the budget, the limits."""
 
 import numpy as np
 
 from fairshap._typing import AnyCodes, Bools, Floats
 
 
-def at_least(phi: Floats, threshold: float | Floats, allowed: Bools) -> Bools:
-    """Return the players whose attribution is at least a threshold, or each one's own."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray((phi >= threshold) & allowed)
-
-
-def keep_few(replaced: Bools, phi: Floats, cells: AnyCodes, most: int) -> None:
+def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
     """Keep the most important replacements of each row, of so many cells together.
 
     Parameters
     ----------
     replaced : ndarray of bool, shape (rows, players)
         Changed.
-    phi : ndarray, shape (rows, players)
+    importance : ndarray, shape (rows, players)
         How important each is; of equals the first comes first.
     cells : ndarray of int, shape (rows, players)
         How many cells a replacement takes.
     most : int
         How many there may be in a row.
     """
-    order = np.argsort(np.where(replaced, -phi, np.inf), axis=1, kind="stable")
+    order = np.argsort(np.where(replaced, -importance, np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(np.where(replaced, cells, 0), order, axis=1)
     # One that does not fit is passed over, and the next may.
     room = np.full(len(replaced), most)
@@ -36,14 +30,14 @@ def keep_few(replaced: Bools, phi: Floats, cells: AnyCodes, most: int) -> None:
         replaced[rows, order[rows, k]] = False
 
 
-def keep_within(replaced: Bools, phi: Floats, cells: AnyCodes, budget: int) -> None:
+def keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: int) -> None:
     """Keep the most important replacements of the whole table, of so many cells together.
 
     The parameters are those of :func:`keep_few`. The first that does not fit ends it, so that a larger
     budget keeps all that a smaller one does.
     """
     row, player = np.nonzero(replaced)
-    order = np.argsort(-phi[row, player], kind="stable")
+    order = np.argsort(-importance[row, player], kind="stable")
     row, player = row[order], player[order]
     beyond = np.cumsum(cells[row, player], dtype=np.int64) > budget
     replaced[row[beyond], player[beyond]] = False

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fairshap._messages import did_you_mean
+from fairshap._ties import exceeds
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution import risk_when_replaced
 from fairshap.exceptions import InputError
@@ -14,9 +15,6 @@ from fairshap.table import Players
 
 #: What must not rise: nothing, the risk (True is the same), or how far the model is from the row's label.
 Guard: TypeAlias = bool | Literal["risk", "label"]
-
-# What rises by less has not risen: it is rounding.
-_RISE = 1e-9
 
 
 def check_guard(guard: Any) -> None:
@@ -65,7 +63,7 @@ def leave_harmed(
             risk_when_replaced(risk, players, rows, references, who)
             for who in (np.zeros_like(replaced), replaced)
         )
-    replaced[after > before + _RISE] = False
+    replaced[exceeds(after, before, risk.unit)] = False
 
 
 def _miss(

@@ -9,7 +9,7 @@ from fairshap._typing import Bools, Codes, Floats, Ints, Sides
 
 def keep_plausible(
     replaced: Bools,
-    phi: Floats,
+    importance: Floats,
     rows: Ints,
     references: Ints,
     codes: Codes,
@@ -25,8 +25,8 @@ def keep_plausible(
     ----------
     replaced : ndarray of bool, shape (chosen rows, players)
         Changed: which players of each row are replaced.
-    phi : ndarray, shape (chosen rows, players)
-        How important each is.
+    importance : ndarray, shape (chosen rows, players)
+        How important each is; of equals the first is given up first.
     rows, references : ndarray of int, shape (chosen rows,)
         Positions in the table.
     codes : ndarray of int, shape (rows or twice as many, categories)
@@ -62,6 +62,6 @@ def keep_plausible(
                     broken[at[unseen], player[a]] = True
         # One at a time: without it the others may be plausible.
         at = np.flatnonzero(broken.any(axis=1))
-        least = np.where(broken, phi[pending], np.inf).argmin(axis=1)[at]
+        least = np.where(broken, importance[pending], np.inf).argmin(axis=1)[at]
         pending = pending[at]
         replaced[pending, least] = False

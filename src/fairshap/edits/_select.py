@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._messages import listing
+from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Attributions, check_threshold
 from fairshap.edits._ledger import Edits
@@ -72,8 +73,7 @@ def edits_at_least(
             f"the attributions are for {phi.shape[0]} rows and the columns {listing(columns)}; X has "
             f"{table.n_rows} rows and {listing(table.names)}. Give X and R as they were given to attribute."
         )
-    with np.errstate(invalid="ignore"):
-        chosen = phi >= threshold
+    chosen = reaches(phi, threshold, attributions.unit)
     rows = np.flatnonzero(chosen.any(axis=1))
     cells = pool.differ(rows, references[rows])[:, : len(of_column)]
     cells &= chosen[rows][:, of_column]

@@ -7,9 +7,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._ties import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Attributions, Options, best_players, check_threshold
-from fairshap.edits._choosing import at_least, keep_few, keep_within
+from fairshap.edits._choosing import keep_few, keep_within
 from fairshap.edits._guards import Guard, check_guard, leave_harmed
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import Limits
@@ -124,7 +125,6 @@ class Strategy:
     ) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which players of each are replaced."""
         players, groups = attributions.switched, risk.setting.groups
-        phi = attributions.values
         may = self.limits.players(risk.setting.own, players)
         may[players.of_column[[c for c in risk.setting.columns if c < len(players.of_column)]]] = False
         rows = np.flatnonzero(self.limits.rows(groups) & (best >= 0) & self._worth(attributions, may))
@@ -134,14 +134,15 @@ class Strategy:
         replaced &= cells > 0
         kept = replaced.any(axis=1)
         rows, replaced, cells = rows[kept], replaced[kept], cells[kept]
+        importance = steps(attributions.values[rows], attributions.unit)
         if self.limits.max_row_edits is not None:
-            keep_few(replaced, phi[rows], cells, self.limits.max_row_edits)
+            keep_few(replaced, importance, cells, self.limits.max_row_edits)
         if self.limits.is_plausible:
             table = risk.setting.table
             apart = ~np.isin(table.category_columns, risk.setting.columns)
             keep_plausible(
                 replaced,
-                phi[rows],
+                importance,
                 rows,
                 best[rows],
                 table.codes[:, apart],
@@ -149,7 +150,7 @@ class Strategy:
                 groups.side,
             )
         if self.budget is not None:
-            keep_within(replaced, phi[rows], cells, self.n_cells(risk))
+            keep_within(replaced, importance, cells, self.n_cells(risk))
         if self.guard:
             leave_harmed(replaced, self.guard, risk, labels, players, rows, best[rows])
         kept = replaced.any(axis=1)
@@ -168,12 +169,16 @@ class Strategy:
 
     def _worth(self, attributions: Attributions, may: Bools) -> Bools:
         """Say which rows can have an edit at all."""
-        with np.errstate(invalid="ignore"):
-            own = self._least(attributions.switched)
-            if self.name == "optimal":
-                return np.asarray(attributions.risk > own[may].min(initial=np.inf))
-            least = own if self.name == "threshold" else np.nextafter(0, 1)
-            return np.asarray(at_least(attributions.values, least, may).any(axis=1))
+        if self.name == "optimal":
+            cheapest = self._least(attributions.switched)[may].min(initial=np.inf)
+            return exceeds(attributions.risk, cheapest, attributions.unit)
+        return np.asarray((self._is_enough(attributions) & may).any(axis=1))
+
+    def _is_enough(self, attributions: Attributions) -> Bools:
+        """Say which attributions are large enough for an edit, for strategies that go by them."""
+        if self.name == "budget":
+            return exceeds(attributions.values, 0.0, attributions.unit)
+        return reaches(attributions.values, self._least(attributions.switched), attributions.unit)
 
     def _first_choice(
         self,
@@ -184,18 +189,15 @@ class Strategy:
         cells: AnyCodes,
         options: Options,
     ) -> Bools:
-        phi = attributions.values[rows]
-        if self.name == "threshold":
-            return at_least(phi, self._least(attributions.switched), np.ones(phi.shape[1], dtype=np.bool_))
-        if self.name == "budget":
-            return np.asarray(phi > 0)
+        if self.name != "optimal":
+            return self._is_enough(attributions)[rows]
         most = self.limits.max_row_edits or int(cells.sum(axis=1).max(initial=0))
         return best_players(
             risk,
             attributions.switched,
             rows,
             references,
-            np.nan_to_num(phi),
+            np.nan_to_num(attributions.values[rows]),
             cells,
             self._least(attributions.switched),
             most,

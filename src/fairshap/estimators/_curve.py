@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._figures.curve import draw_curves
+from fairshap._ties import reaches
 from fairshap._typing import Floats, Native
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.estimators._trying import FoldedTable
@@ -143,8 +144,8 @@ def _trial(sampler: FairSHAP, n: int, augment: Augment) -> Trial:
 
 
 def _default_budgets(sampler: FairSHAP, setting: Any, y: Any) -> Any:
-    phi = clone(sampler)._ask(setting, y).attributions.values
-    most = int(np.count_nonzero(phi >= _END))
+    found = clone(sampler)._ask(setting, y).attributions
+    most = int(np.count_nonzero(reaches(found.values, _END, found.unit)))
     return np.unique(np.linspace(0, most, _POINTS).round().astype(np.int64))
 
 

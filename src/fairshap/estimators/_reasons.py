@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshap._ties import exceeds, reaches
 from fairshap._typing import Floats
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ def why_nothing(fs: "FairSHAP", attribute: Hashable) -> str:
 def _why_no_cell(fs: "FairSHAP", largest: float) -> str:
     """Return why no cell was chosen though the attributions differ."""
     limits = [f"{name}={getattr(fs, name)!r}" for name, none in _LIMITS.items() if getattr(fs, name) != none]
-    enough = {"budget": np.nextafter(0, 1), "optimal": -np.inf}.get(fs.strategy, fs.threshold_)
-    if limits and largest >= enough:
+    unit = fs.attributions_.unit
+    if fs.strategy == "budget":
+        is_enough = bool(exceeds(largest, 0.0, unit))
+    else:
+        is_enough = fs.strategy == "optimal" or bool(reaches(largest, fs.threshold_, unit))
+    if limits and is_enough:
         return f"the largest attribution is {largest:.3g}, but none is left within {', '.join(limits)}"
     if fs.strategy == "budget":
         return "no attribution is above 0"

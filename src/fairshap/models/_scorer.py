@@ -105,7 +105,7 @@ class Scorer:
         )
 
     def unit(self, outputs: Floats) -> Floats | np.float64:
-        """Return what differences to the model's own outputs are measured in, where it is not called.
+        """Return what differences of outputs are measured in: to tell readings of a model, or ties.
 
         For probabilities it is 1, for margins their size from 1 on. A regressor's outputs have any scale: for
         them it is their spread, and a millionth of their size as room for rounding. Where they are numbers of

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 import numpy as np
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits import Edits, Strategy
 from fairshap.exceptions import InputError
@@ -130,7 +131,7 @@ class Recipe:
             repaired = self.finish(first, X, y, edits, sample_weight)
             seen = setting.with_cells(repaired.X).table.native if not self.augment else repaired.X
             asked = asked.again(fit(seen, repaired.y, repaired.sample_weight), edits.apply(X), X)
-            if asked.mean_risk >= rounds[-1].mean_risk:
+            if reaches(asked.mean_risk, rounds[-1].mean_risk, asked.risk.unit):
                 # The last edits did no good: they and their round are taken back, but for the first.
                 edits, rounds = known, rounds[: max(1, len(rounds) - 1)]
                 break
@@ -160,6 +161,6 @@ class Recipe:
         else:
             rows = np.arange(setting.own.n_rows)
             if self.augment != "all":
-                rows = rows[asked.risk.of_rows(rows) >= self.augment]
+                rows = rows[reaches(asked.risk.of_rows(rows), self.augment, asked.risk.unit)]
         twins = Twins.make(setting, rows, sample_weight)
         return Repaired(twins.add_to(X_fair), twins.add_to_target(y), twins.weight, edits, twins.of, rounds)

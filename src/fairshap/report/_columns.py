@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairshap._figures.report import draw_columns
+from fairshap._ties import exceeds, reaches
 from fairshap.report._findings import Findings
 from fairshap.report._setting import side_names
 from fairshap.report._text import decimal, show
@@ -19,6 +20,7 @@ def column_lines(findings: Findings) -> tuple[list[dict[str, Any]], int]:
     """Return a line for each player that has any attribution, the heaviest first, and how many have none."""
     asked = findings.asked
     phi, side = asked.attributions.values, asked.risk.setting.groups.side
+    enough = reaches(phi, findings.threshold, asked.attributions.unit)
     size = _mean_size(findings)
     of_player = dict(
         zip(asked.attributions.switched.columns, asked.attributions.switched.of_column.tolist(), strict=True)
@@ -31,7 +33,7 @@ def column_lines(findings: Findings) -> tuple[list[dict[str, Any]], int]:
             "size": decimal(size[k]),
             "share": size[k] / size.max(),
             "means": [_mean(phi[side == group, k]) for group in (0, 1)],
-            "rows": f"{np.count_nonzero(phi[:, k] >= findings.threshold):,}",
+            "rows": f"{np.count_nonzero(enough[:, k]):,}",
             "edits": f"{edits[int(k)]:,}",
         }
         for k in order
@@ -113,10 +115,11 @@ def _number_flows(name: str, old: list[Any], new: list[Any]) -> list[dict[str, A
 
 
 def _mean_size(findings: Findings) -> Any:
-    """Return the mean absolute attribution of each player."""
-    phi = findings.asked.attributions.values
+    """Return the mean absolute attribution of each player; one that is mere rounding is 0."""
+    phi, unit = findings.asked.attributions.values, findings.asked.attributions.unit
     known = ~np.isnan(phi)
-    return np.where(known, np.abs(phi), 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    size = np.where(known, np.abs(phi), 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(exceeds(size, 0.0, unit), size, 0.0)
 
 
 def _mean(values: Any) -> str:

@@ -5,6 +5,7 @@ import hashlib
 from importlib import resources
 from typing import Any
 
+from fairshap._ties import exceeds
 from fairshap.exceptions import MissingExtraError
 from fairshap.report import _columns, _reproduce, _rows, _setting
 from fairshap.report._findings import Comparison, Findings, Tuned
@@ -152,7 +153,7 @@ def _risks(findings: Findings) -> dict[str, Any]:
         lambda: draw_risk_change(findings),
     )
     edited = certificate.edited
-    risen = int((certificate.dr_after[edited] > certificate.dr_before[edited] + 1e-9).sum())
+    risen = int(exceeds(certificate.dr_after, certificate.dr_before, findings.asked.risk.unit)[edited].sum())
     parts = {
         name: (float(before.mean()), float(after.mean())) if len(before) else None
         for name, before, after in (

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._ties import steps
 from fairshap._typing import Ints
 from fairshap.report._findings import Findings
 from fairshap.report._text import decimal, show
@@ -22,7 +23,7 @@ def riskiest_rows(findings: Findings, redact: bool) -> list[dict[str, Any]]:
     """
     certificate, best = findings.certificate, findings.asked.best
     risk = np.where(best >= 0, certificate.dr_before, -np.inf)
-    order = np.argsort(-risk, kind="stable")[:_ROWS]
+    order = np.argsort(-steps(risk, findings.asked.risk.unit), kind="stable")[:_ROWS]
     rows = order[np.isfinite(risk[order])]
     return [_card(findings, int(row), redact) for row in rows]
 
@@ -36,7 +37,8 @@ def _card(findings: Findings, row: int, redact: bool) -> dict[str, Any]:
     changed = {edits.column[k]: edits.new[k] for k in np.flatnonzero(edits.row == row)}
     sensitive = {column for column in asked.risk.setting.columns if column < len(own.names)}
     phi = np.nan_to_num(asked.attributions.values[row, players.of_column])
-    at = [int(j) for j in np.argsort(-np.abs(phi), kind="stable") if differ[j]]
+    size = steps(np.abs(phi), asked.attributions.unit)
+    at = [int(j) for j in np.argsort(-size, kind="stable") if differ[j]]
     # The attribute comes first: it says who is compared with whom.
     at.sort(key=lambda j: j not in sensitive)
     lines = []
@@ -119,4 +121,5 @@ def plain_ledger(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _largest(findings: Findings) -> Ints:
     """Return the edits from the largest attribution on, as many as have room."""
-    return np.argsort(-np.nan_to_num(findings.edits.phi), kind="stable")[:_LINES]
+    phi = np.nan_to_num(findings.edits.phi)
+    return np.argsort(-steps(phi, findings.asked.attributions.unit), kind="stable")[:_LINES]

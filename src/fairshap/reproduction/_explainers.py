@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._typing import Floats, Ints
+from fairshap._ties import reaches
+from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution import Attributions, attribute
 from fairshap.edits import select_edits
 from fairshap.estimators import paper_settings
@@ -145,7 +146,7 @@ def measure_sample(
     rows = np.sort(np.random.default_rng((random_state, number)).permutation(n)[:n_rows])
     names: dict[str, Any] = {"setting": key, "part": "sample", "model": MODEL, "seed": 1, "fold": number}
     exact = games.exact.values[rows]
-    shared = {"rows": len(rows), "fold_rows": n, "exact_edits": (exact >= THRESHOLD).sum()}
+    shared = {"rows": len(rows), "fold_rows": n, "exact_edits": _is_edit(exact).sum()}
     found = shared | {"row_seconds": games.seconds / n}
     lines = records_of(found, **names, method=EXACT)
     for method in EXPLAINERS:
@@ -170,8 +171,13 @@ def measure_whole(
         values, seconds = games.explain(method, np.arange(len(fold.X)))
     edits = select_edits(replace(games.exact, values=values), fold.X, games.plan, threshold=THRESHOLD)
     found = judge(fit_model(edits.apply(fold.X), fold.y), fold, fold.X_test)
-    found |= {"seconds": seconds, "edits": len(edits), "exact_edits": (exact >= THRESHOLD).sum()}
+    found |= {"seconds": seconds, "edits": len(edits), "exact_edits": _is_edit(exact).sum()}
     return lines + records_of(found | _errors(values, exact), **names, method=method)
+
+
+def _is_edit(values: Floats) -> Bools:
+    """Say which values are large enough for an edit; those of probabilities have the unit 1."""
+    return reaches(values, THRESHOLD, unit=1.0)
 
 
 def _errors(values: Floats, exact: Floats) -> dict[str, float]:
@@ -180,7 +186,7 @@ def _errors(values: Floats, exact: Floats) -> dict[str, float]:
     return {
         "largest_error": error.max(),
         "mean_error": error.mean(),
-        "differing": ((values >= THRESHOLD) != (exact >= THRESHOLD)).sum(),
+        "differing": (_is_edit(values) != _is_edit(exact)).sum(),
     }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fairshap._figures.thresholds import draw_intervals, draw_thresholds
+from fairshap._ties import floor_of
 from fairshap.reproduction._consulting import Consulted, judge_repaired
 from fairshap.reproduction._experiment import Experiment, Findings, Job, Options, Record
 from fairshap.reproduction._measuring import MEASURES, MODEL, Fold, fit_model, judge, records_of
@@ -80,7 +81,7 @@ def count_intervals(phi: np.ndarray) -> tuple[list[int], list[int]]:
     counts = []
     for sign in (1, -1):
         sizes = sign * phi[sign * phi > 0]
-        place = np.searchsorted(THRESHOLDS, sizes, side="right")
+        place = np.searchsorted(floor_of(np.array(THRESHOLDS), unit=1.0), sizes, side="right")
         counts.append(np.bincount(place, minlength=len(INTERVALS)).tolist())
     return counts[0], counts[1]
 
