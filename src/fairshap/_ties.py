@@ -34,18 +34,18 @@ def floor_of(threshold: float, unit: float) -> float: ...
 @overload
 def floor_of(threshold: Floats, unit: float) -> Floats: ...
 def floor_of(threshold: float | Floats, unit: float) -> float | Floats:
-    """Return the smallest number that counts as at least a threshold.
-
-    Examples
-    --------
-    >>> 0.3 - 0.1 >= 0.2, 0.3 - 0.1 >= floor_of(0.2, unit=1.0), 0.2 - 1e-6 >= floor_of(0.2, unit=1.0)
-    (False, True, False)
-    """
+    """Return the smallest number that counts as at least a threshold."""
     return threshold - np.minimum(tolerance(unit), _SHARE * threshold)
 
 
 def reaches(values: float | Floats, threshold: float | Floats, unit: float) -> Bools:
-    """Say which values are at least a threshold, or tie with it; those that are missing are not."""
+    """Say which values are at least a threshold, or tie with it; those that are missing are not.
+
+    Examples
+    --------
+    >>> 0.3 - 0.1 >= 0.2, reaches(np.array([0.3 - 0.1, 0.2 - 1e-6]), 0.2, unit=1.0).tolist()
+    (False, [True, False])
+    """
     with np.errstate(invalid="ignore"):
         return np.asarray(values >= floor_of(threshold, unit))
 

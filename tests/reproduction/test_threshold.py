@@ -58,7 +58,8 @@ def test_the_page_has_a_line_for_each_threshold_and_says_what_it_shows(found):
 
 
 def test_an_attribution_is_in_the_interval_that_begins_with_it():
-    phi = np.array([[0.01, 0.0199, 0.02, 0.1], [-0.05, np.nan, 0.0, -3.0]])
+    # 0.25 - 0.3 is rounded to less than a twentieth.
+    phi = np.array([[0.01, 0.0199, 0.02, 0.1], [0.25 - 0.3, np.nan, 0.0, -3.0]])
     positive, negative = count_intervals(phi)
     assert dict(zip(INTERVALS, positive, strict=True)) == {
         **dict.fromkeys(INTERVALS, 0), "0.01 to 0.02": 2, "0.02 to 0.03": 1, "0.10 and over": 1,

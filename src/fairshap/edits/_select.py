@@ -32,8 +32,9 @@ def select_edits(
     R : data frame, array or MatchPlan
         One reference row for each row of X; or a plan, whose heaviest references are used.
     threshold : float, default=0.05
-        The smallest attribution that leads to an edit. For a regressor it is in units of its prediction: 5 %
-        of the target's standard deviation is a start.
+        The smallest attribution that leads to an edit; one that is below it by mere rounding leads to one
+        too. For a regressor it is in units of its prediction: 5 % of the target's standard deviation is a
+        start.
 
     Returns
     -------

@@ -55,10 +55,11 @@ class FairSHAP(SamplerMixin, Repairer):
         booleans.
     threshold : float or "auto", default=None
         The smallest attribution that leads to an edit, in units of the model's output: a change of
-        probability, or for a regressor of its prediction. None is 0.05, as in the paper, and for a
-        regressor 0.05 standard deviations of the target. "auto" tries several on folds of the table and takes
-        the most accurate of those that make DR, DP and EO lowest, within a standard error and for at most a
-        point of accuracy; see :func:`fairshap.tune`.
+        probability, or for a regressor of its prediction. An attribution that is below it by less than a
+        billionth, of the spread of the predictions for a regressor, ties with it and leads to an edit too.
+        None is 0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "auto"
+        tries several on folds of the table and takes the most accurate of those that make DR, DP and EO
+        lowest, within a standard error and for at most a point of accuracy; see :func:`fairshap.tune`.
     strategy : {"threshold", "budget", "optimal", "iterative"}, default="threshold"
         Which cells are replaced. "threshold": every value whose attribution is at least the threshold, as in
         the paper. "budget": those of the largest attributions, as many as ``budget`` says. "optimal": in
@@ -67,8 +68,8 @@ class FairSHAP(SamplerMixin, Repairer):
         again with a model that is trained on the edited table, against the same references, until the mean
         risk stops falling.
     budget : int or float, default=None
-        How many cells are replaced at most, the largest attributions first: a number, or a share of all cells
-        below 1.
+        How many cells are replaced at most, the largest attributions first, of equal ones the first row and
+        column: a number, or a share of all cells below 1.
     max_rounds : int, default=5
         How many rounds "iterative" has at most.
     augment : {"auto", None, "edited", "all"} or float, default="auto"
