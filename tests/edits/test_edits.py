@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from fairshap import Attributions, Edits, MatchPlan, select_edits
+from fairshap.edits import Checksums, has_checksums
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import InputError, LedgerError
 from fairshap.table import Players, Table
@@ -363,3 +364,37 @@ def test_long_and_odd_text_and_foreign_files(tmp_path):
 def test_a_ledger_says_how_much_it_holds(people, phi):
     edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
     assert repr(edits) == "Edits(5 cells in 3 rows and 4 columns)"
+
+
+CHECKSUMS = {"original": "a" * 64, "repaired": "b" * 64}
+
+
+def test_a_ledger_knows_the_files_that_it_belongs_to(people, phi, tmp_path):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    path = tmp_path / "edits.csv"
+    edits.write(path, **CHECKSUMS)
+    assert Checksums.read(path) == Checksums(**CHECKSUMS, n_edits=5)
+    assert has_checksums(path)
+    pd.testing.assert_frame_equal(Edits.read(path).apply(people), edits.apply(people))
+    # The checksums are two more columns, on one line; all else is as without.
+    frame = pd.read_csv(path)
+    assert frame.iloc[0, -2:].tolist() == list(CHECKSUMS.values())
+    assert frame.iloc[1:, -2:].isna().all(axis=None)
+    edits.write(tmp_path / "plain.csv")
+    assert not has_checksums(tmp_path / "plain.csv")
+    assert Checksums.read(tmp_path / "plain.csv") == Checksums("", "", 5)
+    pd.testing.assert_frame_equal(frame.iloc[:, :-2], pd.read_csv(tmp_path / "plain.csv"))
+    # Sorted by somebody, and with the mark that spreadsheets put before text.
+    frame[::-1].to_csv(path, index=False, encoding="utf-8-sig")
+    assert has_checksums(path)
+    assert Checksums.read(path) == Checksums(**CHECKSUMS, n_edits=5)
+    # One of them may be unknown.
+    edits.write(path, original=CHECKSUMS["original"])
+    assert Checksums.read(path) == Checksums(CHECKSUMS["original"], "", 5)
+
+
+def test_a_checksum_is_one(people, phi, tmp_path):
+    edits = select_edits(attributions_of(people, phi), people, plan_of(SWAP))
+    with pytest.raises(InputError, match=r"repaired='fair\.csv' is not a SHA-256"):
+        edits.write(tmp_path / "edits.csv", repaired="fair.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,7 @@
 
 from fairshap.edits._certificate import Certificate, Evidence, certify
 from fairshap.edits._guards import Guard, check_guard, describe_guard
-from fairshap.edits._ledger import Edits
+from fairshap.edits._ledger import Checksums, Edits, has_checksums
 from fairshap.edits._limits import DIRECTIONS, Direction, Limits
 from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
 from fairshap.edits._strategy import STRATEGIES, Strategy, StrategyName
@@ -11,6 +11,7 @@ __all__ = [
     "DIRECTIONS",
     "STRATEGIES",
     "Certificate",
+    "Checksums",
     "Direction",
     "Edits",
     "Evidence",
@@ -23,5 +24,6 @@ __all__ = [
     "describe_guard",
     "edits_at_least",
     "edits_of_cells",
+    "has_checksums",
     "select_edits",
 ]

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,44 @@ import numpy as np
 
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
-from fairshap.exceptions import LedgerError
+from fairshap.exceptions import InputError, LedgerError
 from fairshap.table import Library, Store, Table, is_missing, make_frame, open_store
 
 _FIELDS = ["row", "index", "column", "old", "new", "phi", "reference"]
 #: The fields whose types a file must keep.
 _TYPED = ["index", "column", "old", "new"]
+_HEADER = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
+#: More columns of a ledger that knows its files. One line has them; the others would only repeat them.
+_CHECKSUMS = ["original_sha256", "repaired_sha256"]
+_FULL_HEADER = [*_HEADER, *_CHECKSUMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """The files that a ledger belongs to.
+
+    Parameters
+    ----------
+    original, repaired : str
+        The SHA-256 of the table's file before the edits and with them made; empty where the ledger does not
+        say it.
+    n_edits : int
+        How many edits the ledger holds.
+    """
+
+    original: str
+    repaired: str
+    n_edits: int
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Checksums":
+        """Return what a ledger says of its files."""
+        lines = _read_lines(Path(path))
+        # A ledger that somebody sorted has them further down.
+        original, repaired = (
+            next((line[name] for line in lines if line.get(name)), "") for name in _CHECKSUMS
+        )
+        return cls(original, repaired, len(lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -132,11 +165,22 @@ class Edits:
                     "table that the ledger was made for, in the same order?"
                 )
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, original: str | None = None, repaired: str | None = None
+    ) -> None:
         """Write the ledger as CSV, with the type of every value, aside and then renamed.
 
         The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
-        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
+        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``. With a checksum it also has
+        ``original_sha256`` and ``repaired_sha256``, which are filled in on the first line only. By them
+        ``fairshap audit`` knows a repaired file that cannot say so itself, such as a CSV.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        original, repaired : str, optional
+            The SHA-256, in hexadecimal, of the table's file before the edits and with them made.
         """
         # Through a link to the file that it points to, which is what gets replaced.
         target = Path(path).resolve()
@@ -147,18 +191,21 @@ class Edits:
         aside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             with aside.open("xb") as file:
-                file.write(self.to_bytes())
+                file.write(self.to_bytes(original=original, repaired=repaired))
             aside.replace(target)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, *, original: str | None = None, repaired: str | None = None) -> bytes:
         """Return the file that :meth:`write` writes."""
+        checksums = _check_checksums(original=original, repaired=repaired)
         text = io.StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow([*_FIELDS, *(f"{name}_type" for name in _TYPED)])
-        writer.writerows(self._lines())
+        writer.writerow(_FULL_HEADER if checksums else _HEADER)
+        for line in self._lines():
+            writer.writerow([*line, *checksums])
+            checksums = [""] * len(checksums)
         return text.getvalue().encode("utf-8", errors="surrogatepass")
 
     def _lines(self) -> Any:
@@ -195,21 +242,39 @@ class Edits:
 
 def _read_lines(path: Path) -> list[dict[str, str]]:
     """Return the lines of a ledger's file by the names of its columns."""
-    expected = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
     # A cell may be longer than the 131,072 characters that csv reads by default.
     limit = csv.field_size_limit(2**31 - 1)
     try:
         with path.open(newline="", encoding="utf-8-sig", errors="surrogatepass") as file:
             reader = csv.DictReader(file)
-            if list(reader.fieldnames or []) == expected:
+            if list(reader.fieldnames or []) in (_HEADER, _FULL_HEADER):
                 return list(reader)
     except UnicodeDecodeError as error:
         raise LedgerError(f"{os.fspath(path)!r} is not a ledger of fairshap: {error}.") from error
     finally:
         csv.field_size_limit(limit)
     raise LedgerError(
-        f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not {','.join(expected)}."
+        f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not {','.join(_HEADER)}."
     )
+
+
+def has_checksums(path: Path) -> bool:
+    """Say whether a file begins as a ledger that knows its files does; no more of it is read."""
+    header = ",".join(_FULL_HEADER).encode()
+    with path.open("rb") as file:
+        beginning = file.read(len(header) + 4).removeprefix(b"\xef\xbb\xbf")
+    return beginning.startswith(header) and beginning[len(header) :].startswith((b"\r", b"\n"))
+
+
+def _check_checksums(**given: str | None) -> list[str]:
+    """Return the checksums as a line of a ledger has them; an empty list if none is given."""
+    for name, checksum in given.items():
+        if checksum is not None and not re.fullmatch("[0-9a-f]{64}", checksum):
+            raise InputError(
+                f"{name}={checksum!r} is not a SHA-256 in hexadecimal; give that of the file, such as "
+                "hashlib.sha256(content).hexdigest()."
+            )
+    return [checksum or "" for checksum in given.values()] if any(given.values()) else []
 
 
 def same_value(found: Any, expected: Any) -> bool:
