@@ -9,7 +9,6 @@ from typing import BinaryIO
 from fairshap.cli._texts import quote
 from fairshap.exceptions import FileError, FileFormatError
 from fairshap.files import Source, check_folder, write_atomically
-from fairshap.files._formats import format_of
 
 STANDARD = "-"
 
@@ -56,11 +55,8 @@ def trial_folder(folder: Path) -> Iterator[None]:
 
 def check_table(path: str, source: Source) -> None:
     """Raise an error, before any work is done, if the name of a table tells no format."""
-    if path == STANDARD:
-        return
-    own = {} if source.path is None else {source.path.suffix.lower(): source.format}
     try:
-        format_of(Path(path), own)
+        source.format_for(path)
     except FileFormatError as error:
         raise FileFormatError(
             f"{str(error).partition(' Rename it')[0]} Give the file such a name."

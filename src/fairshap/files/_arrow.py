@@ -12,6 +12,7 @@ from pyarrow import ipc, parquet
 from fairshap.exceptions import FileFormatError
 from fairshap.files._document import Changes, Document, Inferred, unique_names
 from fairshap.files._kinds import read_cells
+from fairshap.files._marks import Mark
 from fairshap.table import Kind, open_store
 
 #: The columns in which pandas keeps an index without a name.
@@ -33,6 +34,7 @@ class ArrowDocument(Document):
         self.table = table
         self.names = unique_names(table.column_names, source)
         self.n_rows = table.num_rows
+        self.mark = Mark.of(table)
         if not self.names or not self.n_rows:
             raise FileFormatError(
                 f"{source!r} holds {self.n_rows} rows and {len(self.names)} columns: no table."
@@ -68,14 +70,14 @@ class ArrowDocument(Document):
         why = "as asked" if asked else f"{cells.type} in the file"
         return series, Inferred(asked or kind, why, cells.null_count)
 
-    def write(self, file: BinaryIO, changes: Changes) -> None:
-        """Write the table with its schema and metadata."""
+    def write(self, file: BinaryIO, changes: Changes, mark: Mark | None = None) -> None:
+        """Write the table with its schema and metadata, to which a mark is added."""
         table = self.table
         for column in np.unique(changes.columns).tolist():
             field = table.schema.field(column)
             cells = _change(table.select([column]), changes.of_column(column))
             table = table.set_column(column, field, cells)
-        self.write_table(file, table)
+        self.write_table(file, table if mark is None else mark.put_on(table))
 
     def write_table(self, file: BinaryIO, table: Any) -> None:
         """Write a table as this file is written."""

@@ -12,6 +12,7 @@ from fairshap._messages import listing
 from fairshap._typing import Ints
 from fairshap.exceptions import ColumnError
 from fairshap.files._formats import Format
+from fairshap.files._marks import Mark
 from fairshap.table import Kind
 
 
@@ -78,6 +79,8 @@ class Document(ABC):
     format: Format
     names: tuple[str, ...]
     n_rows: int
+    #: What the file says of a repair that it comes from.
+    mark: Mark | None = None
 
     @abstractmethod
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:

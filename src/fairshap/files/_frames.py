@@ -11,6 +11,7 @@ from pyarrow import feather, parquet
 from fairshap.exceptions import FileFormatError, MissingExtraError
 from fairshap.files._document import Changes, Document, Inferred
 from fairshap.files._formats import DELIMITERS, Format
+from fairshap.files._marks import Mark
 from fairshap.table import Kind, Table, is_missing, open_store
 
 # What a sheet of Excel can hold.
@@ -58,8 +59,13 @@ def change_frame(frame: pd.DataFrame, changes: Changes) -> pd.DataFrame:
     return changed
 
 
-def write_frame(frame: pd.DataFrame, file: BinaryIO, format: Format) -> None:  # noqa: A002
-    """Write a frame, without its index, in any format."""
+def write_frame(
+    frame: pd.DataFrame,
+    file: BinaryIO,
+    format: Format,  # noqa: A002
+    mark: Mark | None = None,
+) -> None:
+    """Write a frame, without its index, in any format; with a mark where the format has a place for it."""
     if format in DELIMITERS:
         frame.to_csv(file, sep=DELIMITERS[format], index=False, lineterminator="\n")
         return
@@ -67,6 +73,7 @@ def write_frame(frame: pd.DataFrame, file: BinaryIO, format: Format) -> None:  #
         _write_excel(frame, file)
         return
     table = pa.Table.from_pandas(_storable(frame), preserve_index=False)
+    table = table if mark is None else mark.put_on(table)
     (parquet.write_table if format == "parquet" else feather.write_feather)(table, file)
 
 

@@ -17,6 +17,7 @@ from fairshap.datasets import Dataset
 from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError
+from fairshap.files._arrow import ArrowDocument
 from fairshap.files._atomic import write_atomically
 from fairshap.files._document import Changes, Document, Inferred
 from fairshap.files._formats import (
@@ -28,6 +29,7 @@ from fairshap.files._formats import (
     format_of,
 )
 from fairshap.files._frames import change_frame, write_frame
+from fairshap.files._marks import Mark
 from fairshap.files._text import TextDocument
 from fairshap.table import open_store
 
@@ -95,6 +97,11 @@ class Source:
         lines = [{"column": name, **{f: getattr(i, f) for f in fields}} for name, i in self.inferred.items()]
         return pd.DataFrame(lines, columns=["column", *fields])
 
+    @property
+    def mark(self) -> Mark | None:
+        """What the file says of a repair that it comes from; None if it says nothing."""
+        return self.document.mark
+
     def write(
         self,
         path: str | os.PathLike[str],
@@ -102,6 +109,7 @@ class Source:
         *,
         format: str | None = None,  # noqa: A002
         force: bool = False,
+        mark: Mark | None = None,
     ) -> None:
         """Write the table with edits made and every other cell as it was read.
 
@@ -122,37 +130,55 @@ class Source:
             The format, if the ending does not say it.
         force : bool, default=False
             Whether a file that is there may be replaced. The file that was read never is.
+        mark : Mark, optional
+            What a Parquet or Feather file says of the repair, in its schema's metadata. Other formats have no
+            place for it.
         """
+        self.save(path, self.to_bytes(path, edits, format=format, mark=mark), force=force)
+
+    def to_bytes(
+        self,
+        path: str | os.PathLike[str],
+        edits: Edits | None = None,
+        *,
+        format: str | None = None,  # noqa: A002
+        mark: Mark | None = None,
+    ) -> bytes:
+        """Return the file that :meth:`write` writes."""
         changes = self._changes(edits)
+        content = io.BytesIO()
+        self._write_as(content, self.format_for(path, format), changes, mark)
+        compression = None if os.fspath(path) == "-" else compression_of(Path(path))
+        return content.getvalue() if compression is None else compression.compress(content.getvalue())
+
+    def save(self, path: str | os.PathLike[str], content: bytes, *, force: bool = False) -> None:
+        """Write what :meth:`to_bytes` returned."""
         if os.fspath(path) == "-":
-            self._write_as(sys.stdout.buffer, check_format(format or self.format), changes)
+            sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
-            return
-        target = Path(path)
-        form = check_format(format) if format else format_of(target, self._own_extension())
-        compression = compression_of(target)
-
-        def write_content(file: BinaryIO) -> None:
-            if compression is None:
-                self._write_as(file, form, changes)
-            else:
-                content = io.BytesIO()
-                self._write_as(content, form, changes)
-                file.write(compression.compress(content.getvalue()))
-
-        write_atomically(target, write_content, force=force, source=self.path)
-
-    def _own_extension(self) -> dict[str, Format]:
-        """Return the ending of a file whose format was said when it was read."""
-        return {} if self.path is None else {extension_of(self.path): self.format}
-
-    def _write_as(self, file: BinaryIO, form: Format, changes: Changes) -> None:
-        if form == self.format:
-            self.document.write(file, changes)
-        elif isinstance(self.document, TextDocument) and form in DELIMITERS:
-            self.document.write_delimited(file, changes, DELIMITERS[form])
         else:
-            write_frame(self._changed_frame(changes), file, form)
+            write_atomically(path, lambda file: file.write(content), force=force, source=self.path)
+
+    def format_for(self, path: str | os.PathLike[str], format: str | None = None) -> Format:  # noqa: A002
+        """Return the format in which the table is written to a path; ``format`` if the path does not say."""
+        if format is not None:
+            return check_format(format)
+        if os.fspath(path) == "-":
+            return self.format
+        # The ending of a file whose format was said when it was read stands for that format.
+        own = {} if self.path is None else {extension_of(self.path): self.format}
+        return format_of(Path(path), own)
+
+    def _write_as(self, file: BinaryIO, form: Format, changes: Changes, mark: Mark | None) -> None:
+        if form != self.format:
+            if isinstance(self.document, TextDocument) and form in DELIMITERS:
+                self.document.write_delimited(file, changes, DELIMITERS[form])
+            else:
+                write_frame(self._changed_frame(changes), file, form, mark)
+        elif isinstance(self.document, ArrowDocument):
+            self.document.write(file, changes, mark)
+        else:
+            self.document.write(file, changes)
 
     def _changed_frame(self, changes: Changes) -> pd.DataFrame:
         """Return all columns, dropped ones too, with the changes made."""
