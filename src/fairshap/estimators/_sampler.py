@@ -352,6 +352,7 @@ class FairSHAP(SamplerMixin, Repairer):
         title: str = "Fairness report",
         command: str | None = None,
         checksum: str | None = None,
+        note: str | None = None,
         redact: bool = False,
     ) -> Report:
         """Return a report on the repair, or an audit: one page of HTML that needs nothing else.
@@ -382,6 +383,8 @@ class FairSHAP(SamplerMixin, Repairer):
             What reproduces the result; by default the Python call.
         checksum : str, optional
             The checksum of the data's file; by default one of the table's cells.
+        note : str, optional
+            What to say at the top of the page, such as where the table comes from.
         redact : bool, default=False
             Whether the values and labels of single rows are left out.
 
@@ -406,6 +409,7 @@ class FairSHAP(SamplerMixin, Repairer):
             title=title,
             command=command,
             checksum=checksum,
+            note=note,
             redact=redact,
         )
 

@@ -27,6 +27,7 @@ def make_report(
     title: str = "Fairness report",
     command: str | None = None,
     checksum: str | None = None,
+    note: str | None = None,
     redact: bool = False,
 ) -> Report:
     """Return the report of a repair.
@@ -47,6 +48,8 @@ def make_report(
         What reproduces the result; by default the Python call.
     checksum : str, optional
         The checksum of the data's file; by default one of the table's cells.
+    note : str, optional
+        What to say at the top of the page.
     redact : bool, default=False
         Whether the values and labels of single rows are left out.
     """
@@ -62,6 +65,7 @@ def make_report(
         "style": style,
         "script": script,
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "note": note,
         "redact": redact,
         "audit": findings.is_audit,
         "verdict": _setting.verdict(findings, comparison),
