@@ -1,8 +1,8 @@
 """The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo, reproduce.
 
 One module for each command; around them ``_options`` (what can be asked), ``_problem`` (the table that is
-asked about), ``_models`` and ``_model_files``, ``_output`` and ``_writing``, and ``_main``, which knows exit
-codes and signals.
+asked about), ``_repaired`` (how a repaired table is marked and known again), ``_models`` and
+``_model_files``, ``_output`` and ``_writing``, and ``_main``, which knows exit codes and signals.
 """
 
 from fairshap.cli._main import main

@@ -17,6 +17,15 @@ Texts: TypeAlias = list[str] | None
 
 Force: TypeAlias = Annotated[bool, _option("Replace files that are there already; never DATA.", _OUTPUT)]
 
+Ledger: TypeAlias = Annotated[
+    str | None,
+    _option(
+        "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
+        _TABLE,
+        metavar="FILE",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:

@@ -10,6 +10,7 @@ import typer
 from fairshap import files
 from fairshap._messages import listing
 from fairshap.cli._options import FileOptions, TableOptions
+from fairshap.cli._repaired import Repaired, find_repair
 from fairshap.cli._texts import find_value, plain, quote, split, unknown_value
 from fairshap.exceptions import GroupError, TargetError
 
@@ -36,6 +37,8 @@ class Problem:
         The name of the target.
     sensitive, privileged, positive : object
         As :class:`fairshap.FairSHAP` takes them.
+    repaired : Repaired or None
+        That the table is a repaired one, if that is known.
     notes : list of str
         What was inferred and is worth saying.
     """
@@ -47,6 +50,7 @@ class Problem:
     sensitive: Any
     privileged: Any
     positive: Any
+    repaired: Repaired | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -66,6 +70,8 @@ class Problem:
             "positive": plain(self.positive),
             "sensitive": self.sensitive,
             "privileged": str(privileged) if isinstance(privileged, pd.Interval) else plain(privileged),
+            "repaired": self.repaired is not None,
+            "repair": None if self.repaired is None else self.repaired.describe(),
         }
 
 
@@ -83,8 +89,11 @@ def read_source(options: FileOptions) -> files.Source:
     )
 
 
-def open_problem(file: FileOptions, table: TableOptions) -> Problem:
-    """Return the table with what its columns mean, or raise an error that says what is missing."""
+def open_problem(file: FileOptions, table: TableOptions, ledger: str | None = None) -> Problem:
+    """Return the table with what its columns mean, or raise an error that says what is missing.
+
+    If it is a repaired one, its ledger may be given.
+    """
     source = read_source(file)
     frame, built_in = source.frame, source.dataset
     notes: list[str] = []
@@ -108,6 +117,7 @@ def open_problem(file: FileOptions, table: TableOptions) -> Problem:
     else:
         privileged = _read_privileged(frame, names, texts)
     y, positive = _read_target(frame[target], table.positive, notes)
+    repaired, said = find_repair(source, table, ledger)
     return Problem(
         source=source,
         X=frame.drop(columns=target),
@@ -116,7 +126,8 @@ def open_problem(file: FileOptions, table: TableOptions) -> Problem:
         sensitive=names[0] if len(names) == 1 else names,
         privileged=privileged,
         positive=positive,
-        notes=notes + _notes_on_columns(source, target),
+        repaired=repaired,
+        notes=[*notes, *_notes_on_columns(source, target), *([said] if said else [])],
     )
 
 

@@ -55,6 +55,7 @@ def make_page(
         title=f"Fairness {what} of {problem.source.name}, by {' and '.join(names)}",
         command=shlex.join(["fairshap", *context.find_root().obj]),
         checksum=f"{problem.source.checksum} (SHA-256 of {problem.source.name})",
+        note=None if problem.repaired is None else problem.repaired.warning,
         redact=options.redact,
         **more,
     )

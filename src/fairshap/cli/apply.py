@@ -1,6 +1,7 @@
 """``fairshap apply``: the ledger, applied again."""
 
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from fairshap import Edits
 from fairshap.cli._options import FileOptions, Force, RunOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
-from fairshap.cli._writing import STANDARD, check_table, check_writable
+from fairshap.cli._repaired import how_to_check, repaired_files
+from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
+from fairshap.edits import Checksums
 from fairshap.exceptions import FileError
-from fairshap.files import Source
+from fairshap.files import MARKED, Source
 
 
 def apply(
@@ -23,9 +26,19 @@ def apply(
     out: Annotated[
         str, typer.Option("--out", "-o", help="The repaired table; - for standard output.", metavar="FILE")
     ],
+    again: Annotated[
+        str | None,
+        typer.Option(
+            "--edits",
+            help="The ledger again, with the checksum of the written table.",
+            metavar="FILE",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
+    if again == STANDARD:
+        raise typer.BadParameter("--edits - is not taken; give a file")
     if run.json and out == STANDARD:
         raise typer.BadParameter("--json and --out - both want standard output; write to a file")
     output = Output("apply", run, to_stderr=out == STANDARD)
@@ -33,13 +46,22 @@ def apply(
         raise FileError(f"there is no ledger {edits!r}.")
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
-    check_writable([out], force=force, sources=[source.path])
+    check_writable([out, again], force=force, sources=[source.path, Path(edits)])
     check_table(out, source)
-    if out != STANDARD and Path(out).exists() and Path(out).samefile(edits):
-        raise FileError(f"{out!r} is the ledger that is read, which is never overwritten; give another name.")
-    source.write(out, ledger, force=force)
+    table, content = repaired_files(
+        source, out, ledger, ledger=Path(edits).read_bytes() if again is None else None
+    )
+    write_all([(again, lambda: content)], lambda: source.save(out, table, force=force), force=force)
     rows = len(set(ledger.row.tolist()))
-    output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {out}")
+    written = ", ".join(name for name in (out, again) if name is not None)
+    output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")
+    if len(ledger):
+        output.line(how_to_check(out, measured=False))
+        if again is None and not _names(edits, source, out, table):
+            output.note(
+                f"{edits!r} was not written with this table, and nothing in a file of this format can tell "
+                "later that it is repaired; give --edits FILE for a ledger that does."
+            )
     output.json(
         data={"name": source.name, "sha256": source.checksum, "rows": len(source.frame)},
         ledger=edits,
@@ -47,6 +69,11 @@ def apply(
         rows_edited=rows,
         out=out,
     )
+
+
+def _names(edits: str, source: Source, out: str, table: bytes) -> bool:
+    """Say whether a table is known as repaired, by itself or by the ledger."""
+    return source.format_for(out) in MARKED or Checksums.read(edits).repaired == sha256(table).hexdigest()
 
 
 def _read_alike(file: FileOptions, ledger: Edits) -> Source:

@@ -1,5 +1,6 @@
 """``fairshap audit``: how unfair, for whom, through which columns and which rows."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import typer
 from fairshap import FairSHAP, metrics
 from fairshap._ties import steps
 from fairshap.cli._models import from_file, get_model, model_file
-from fairshap.cli._options import FileOptions, Force, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._options import FileOptions, Force, Ledger, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
@@ -29,13 +30,15 @@ def audit(
     threshold: Annotated[float, typer.Option(help="From which attribution on a cell is counted.")] = 0.05,
     folds: Annotated[int, typer.Option(min=2, help="Folds that the model is measured on.")] = 5,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
+    edits: Ledger = None,
     force: Force = False,
 ) -> None:
     """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
     output = Output("audit", run)
     check_report(page)
-    problem = open_problem(file, table)
-    check_writable([page.report], force=force, sources=[problem.source.path, model_file(model)])
+    problem = open_problem(file, table, edits)
+    read = [problem.source.path, model_file(model), None if edits is None else Path(edits)]
+    check_writable([page.report], force=force, sources=read)
     estimator = get_model(model, problem, run)
     for note in problem.notes:
         output.note(note)

@@ -9,9 +9,10 @@ from fairshap.cli._models import make_model
 from fairshap.cli._options import FileOptions, Force, LimitOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import open_problem
+from fairshap.cli._repaired import repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, trial_folder, write_all
-from fairshap.cli.repair import RecipeOptions, describe, print_repair, repair_table
+from fairshap.cli.repair import RecipeOptions, describe, print_check, print_repair, repair_table
 
 _MODEL = "hist-gradient-boosting"
 
@@ -38,12 +39,13 @@ def demo(
     model = make_model(_MODEL, run, n_rows=len(problem.X))
     done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, output)
     out.mkdir(parents=True, exist_ok=True)
+    content, edits = repaired_files(problem.source, table, done.edits)
     write_all(
         [
             (page, lambda: make_page(context, options, problem, done.repair, compared=done.for_report)),
-            (ledger, done.edits.to_bytes),
+            (ledger, lambda: edits),
         ],
-        lambda: problem.source.write(table, done.edits, force=force),
+        lambda: problem.source.save(table, content, force=force),
         force=force,
     )
     assert problem.source.dataset is not None  # noqa: S101
@@ -51,6 +53,7 @@ def demo(
     output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.")
     output.line()
     print_repair(output, problem, done, [table, ledger, page])
+    print_check(output, problem, done, table)
     output.json(
         data=problem.describe(), model=_MODEL, **describe(done), out=table, ledger=ledger, report=page
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fairshap.cli._models import from_file, get_model
-from fairshap.cli._options import FileOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._options import FileOptions, Ledger, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import Output, records, with_interval
 from fairshap.cli._problem import open_problem
 from fairshap.cli._texts import split
@@ -31,10 +31,11 @@ def evaluate(
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds that everything is measured on.")] = 5,
     threshold: Annotated[float, typer.Option(min=0, help="The threshold of fairshap.")] = 0.05,
+    edits: Ledger = None,
 ) -> None:
     """Compare methods on rows that they were not trained on, with 95 % intervals."""
     output = Output("evaluate", run)
-    problem = open_problem(file, table)
+    problem = open_problem(file, table, edits)
     estimator = get_model(model, problem, run)
     if from_file(estimator):
         raise ModelError(

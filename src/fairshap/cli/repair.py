@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import pandas as pd
@@ -12,8 +13,9 @@ from fairshap.cli._models import from_file, get_model, make_model, model_file
 from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
 from fairshap.cli._output import MEANINGS, Output, records
 from fairshap.cli._problem import Problem, open_problem
+from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._texts import split
+from fairshap.cli._texts import plain, split
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
 from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
@@ -26,6 +28,7 @@ from fairshap.exceptions import (
     PooledGroupsWarning,
     UnmatchedRowsWarning,
 )
+from fairshap.files import MARKED
 
 _PANEL = "Repair"
 
@@ -112,16 +115,26 @@ def repair(
     for note in problem.notes:
         output.note(note)
     done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, output)
+    content, ledger = repaired_files(
+        problem.source,
+        out,
+        done.edits,
+        has_ledger=edits is not None,
+        settings=_settings(problem, done.repair, model.model),
+    )
     write_all(
         [
             (page.report, lambda: make_page(context, page, problem, done.repair, compared=done.for_report)),
-            (edits, done.edits.to_bytes),
+            (edits, lambda: ledger),
         ],
-        lambda: problem.source.write(out, done.edits, force=force),
+        lambda: problem.source.save(out, content, force=force),
         force=force,
     )
     written = [name for name in (out, edits, page.report) if name is not None and name != STANDARD]
     print_repair(output, problem, done, written)
+    print_check(output, problem, done, out)
+    if len(done.edits) and edits is None and problem.source.format_for(out) not in MARKED:
+        output.line("Without a ledger (--edits FILE) nothing tells later that the table is repaired.")
     output.json(
         data=problem.describe(),
         model=model.model,
@@ -244,6 +257,17 @@ def limit_params(limits: LimitOptions) -> dict[str, Any]:
     }
 
 
+def _settings(problem: Problem, repair: FairSHAP, model: str) -> dict[str, Any]:
+    """Return how a repair was made, for the mark of the table; of a model's file only the name."""
+    found = problem.describe()
+    told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
+    told |= {"model": Path(model).name, "threshold": repair.threshold_, "seed": repair.random_state}
+    names = ("strategy", "budget", "guard", "frozen", "editable", "max_row_edits", "direction", "plausible")
+    more = {name: getattr(repair, name) for name in (*names, "matching")}
+    told |= {name: plain(value) for name, value in more.items() if value}
+    return told
+
+
 def describe(done: Done) -> dict[str, Any]:
     """Return a repair as JSON takes it."""
     edits = done.edits
@@ -291,6 +315,12 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
     if written:
         output.line()
         output.line(f"Written: {', '.join(written)}")
+
+
+def print_check(output: Output, problem: Problem, done: Done, out: str) -> None:
+    """Print how to find out what the repair does; of a table that was repaired before it is said already."""
+    if len(done.edits) and problem.repaired is None:
+        output.line(how_to_check(out, measured=done.compared is not None))
 
 
 def _print_measures(output: Output, compared: Comparison) -> None:

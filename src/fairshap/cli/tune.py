@@ -1,5 +1,6 @@
 """``fairshap tune``: which repair does the most within what can be accepted."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,15 @@ from fairshap import FairSHAP
 from fairshap import tune as try_repairs
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._models import from_file, get_model, model_file
-from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
+from fairshap.cli._options import (
+    FileOptions,
+    Force,
+    Ledger,
+    LimitOptions,
+    ModelOptions,
+    RunOptions,
+    TableOptions,
+)
 from fairshap.cli._output import Output, records, with_interval
 from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
@@ -59,13 +68,15 @@ def tune(
         int | None, typer.Option(min=1, help="How often the folds are drawn; more for few rows.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
+    edits: Ledger = None,
     force: Force = False,
 ) -> None:
     """Try many repairs on folds and say which to take."""
     output = Output("tune", run)
     check_report(page)
-    problem = open_problem(file, table)
-    check_writable([page.report], force=force, sources=[problem.source.path, model_file(model)])
+    problem = open_problem(file, table, edits)
+    read = [problem.source.path, model_file(model), None if edits is None else Path(edits)]
+    check_writable([page.report], force=force, sources=read)
     check_limits(problem, limits)
     estimator = get_model(model, problem, run)
     if from_file(estimator):

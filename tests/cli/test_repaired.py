@@ -1,0 +1,233 @@
+"""A repaired table is known as one, and nothing else is."""
+
+import hashlib
+import html
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+from fairshap import Edits
+from fairshap.cli._main import run as run_here
+from tests.cli.conftest import WHO
+
+#: A quick model of few columns.
+FEW = [
+    "--model",
+    "logistic",
+    "--drop",
+    "code,credit_amount,duration,purpose,checking_account,saving_accounts",
+]
+REPAIR = [*WHO, *FEW, "--threshold", "0.003"]
+AUDIT = [*WHO, *FEW, "--folds", "2"]
+EDITED = "The rows that a model is tested on here are edited too"
+
+
+def checksum(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def told(capsys):
+    """Return a function that runs a command here, and gives its JSON and its messages."""
+
+    def command(*args):
+        # What a fixture printed meanwhile is none of it.
+        capsys.readouterr()
+        assert run_here([*map(str, args), "--json"]) == 0, capsys.readouterr().err
+        said = capsys.readouterr()
+        return json.loads(said.out), said.err
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def repaired(people, tmp_path_factory):
+    """Return a function that gives a folder of its own, with a copy of the repaired table and its ledger."""
+    made = {}
+
+    def copy(ending, folder):
+        if ending not in made:
+            made[ending] = tmp_path_factory.mktemp("repaired")
+            files = ["--out", made[ending] / f"fair.{ending}", "--edits", made[ending] / "ledger.csv"]
+            args = ["repair", people, *REPAIR, *files, "--folds", 0, "--quiet", "--json"]
+            assert run_here([str(arg) for arg in args]) == 0
+        shutil.copytree(made[ending], folder, dirs_exist_ok=True)
+        return folder / f"fair.{ending}", folder / "ledger.csv"
+
+    return copy
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "xlsx"])
+def test_a_file_without_a_place_for_a_mark_is_known_by_the_ledger_beside_it(
+    told, people, repaired, tmp_path, ending
+):
+    table, ledger = repaired(ending, tmp_path)
+    found, said = told("audit", table, *AUDIT)
+    repair = found["data"]["repair"]
+    assert found["data"]["repaired"] is True
+    assert repair["ledger"] == str(ledger)
+    assert repair["edits"] == len(Edits.read(ledger)) == len(pd.read_csv(ledger)) > 0
+    assert repair["original_sha256"] == checksum(people)
+    assert pd.read_csv(ledger)["repaired_sha256"].dropna().tolist() == [checksum(table)]
+    assert f"warning: {repair['warning']}" in said
+    assert f"is the repaired table of the ledger {str(ledger)!r} ({repair['edits']} cells" in said
+    assert EDITED in said
+    assert "`fairshap repair ORIGINAL -t risk -s sex -p male --out FILE`" in said
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_table_with_a_schema_says_it_itself(told, people, repaired, tmp_path, ending):
+    table, ledger = repaired(ending, tmp_path)
+    digest = checksum(ledger)
+    ledger.unlink()
+    found, said = told("audit", table, *AUDIT)
+    repair = found["data"]["repair"]
+    assert found["data"]["repaired"] is True
+    assert repair["ledger"] is None
+    mark = repair["mark"]
+    assert {name: mark[name] for name in mark if name not in ("version", "edits", "settings")} == {
+        "repaired": True,
+        "original_sha256": checksum(people),
+        "ledger_sha256": digest,
+    }
+    settings = {"target": "risk", "positive": "yes", "sensitive": "sex", "privileged": "male", "seed": 0}
+    assert mark["settings"].items() >= {**settings, "model": "logistic", "threshold": 0.003}.items()
+    assert "is marked as repaired by fairshap" in said
+    assert EDITED in said
+
+
+def test_all_commands_that_measure_warn_and_the_report_does(told, repaired, tmp_path):
+    table, _ = repaired("csv", tmp_path)
+    page = tmp_path / "r.html"
+    commands = [
+        ["audit", table, *AUDIT, "--report", page],
+        ["evaluate", table, *AUDIT, "--methods", "baseline"],
+        ["tune", table, *AUDIT, "--repeats", 1, "--strategies", "threshold"],
+        ["repair", table, *REPAIR, "--threshold", "0.0001", "--folds", 2, "--out", tmp_path / "twice.csv"],
+    ]
+    for command in commands:
+        found, said = told(*command)
+        assert found["data"]["repaired"] is True, command
+        assert f"fairshap: warning: {found['data']['repair']['warning']}\n" in said, command
+    assert found["edits"] > 0
+    assert EDITED in html.unescape(page.read_text())
+
+
+def test_an_unrepaired_table_gives_no_warning(told, people, repaired, tmp_path):
+    _, ledger = repaired("csv", tmp_path)
+    # Beside the ledger of a repair, its original and another table.
+    original, other = tmp_path / "people.csv", tmp_path / "other.csv"
+    shutil.copy(people, original)
+    other.write_bytes(b"".join(people.read_bytes().splitlines(keepends=True)[:201]))
+    page = tmp_path / "r.html"
+    for args in ([original, "--report", page], [other], [original, "--edits", ledger]):
+        found, said = told("audit", args[0], *AUDIT, *args[1:])
+        assert found["data"]["repaired"] is False
+        assert found["data"]["repair"] is None
+        assert "repaired" not in said
+    assert EDITED not in html.unescape(page.read_text())
+
+
+def test_a_table_that_was_moved_is_known_by_the_ledger_that_is_given(told, run, repaired, tmp_path):
+    table, ledger = repaired("csv", tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    moved = table.rename(tmp_path / "elsewhere" / "renamed.csv")
+    assert told("audit", moved, *AUDIT)[0]["data"]["repaired"] is False
+    for command in (["audit"], ["evaluate", "--methods", "baseline"]):
+        found, said = told(*command, moved, *AUDIT, "--edits", ledger)
+        assert found["data"]["repair"]["ledger"] == str(ledger)
+        assert EDITED in said
+    piped = run("audit", "-", *AUDIT, "--edits", ledger, "--json", stdin=moved.read_bytes())
+    assert json.loads(piped.stdout)["data"]["repaired"] is True
+
+
+def test_of_a_table_that_was_changed_afterwards_nothing_is_claimed(told, repaired, tmp_path):
+    table, ledger = repaired("csv", tmp_path)
+    lines = table.read_bytes().splitlines(keepends=True)
+    table.write_bytes(b"".join(lines[:-1]))
+    found, said = told("audit", table, *AUDIT)
+    assert found["data"]["repaired"] is False
+    assert "repaired" not in said
+    found, said = told("audit", table, *AUDIT, "--edits", ledger)
+    assert found["data"]["repaired"] is False
+    assert f"{str(ledger)!r} does not tell whether {str(table)!r} is repaired" in said
+    assert "or the table was changed afterwards" in said
+    # Nor of a ledger from Python, which knows no files.
+    Edits.read(ledger).write(ledger)
+    found, said = told("audit", table, *AUDIT, "--edits", ledger)
+    assert found["data"]["repaired"] is False
+    assert "holds no checksum of a repaired file" in said
+
+
+def test_a_ledger_that_is_given_must_be_one_and_is_not_overwritten(refuse, people, repaired, tmp_path):
+    _, ledger = repaired("csv", tmp_path)
+    assert "there is no ledger" in refuse("audit", people, *AUDIT, "--edits", tmp_path / "none.csv")
+    assert "is not a ledger of fairshap" in refuse("audit", people, *AUDIT, "--edits", people)
+    before = ledger.read_bytes()
+    said = refuse("audit", people, *AUDIT, "--edits", ledger, "--report", ledger, "--force")
+    assert "never overwritten" in said
+    assert ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+def test_the_same_repair_gives_the_same_bytes(told, people, repaired, tmp_path, ending):
+    table, ledger = repaired(ending, tmp_path)
+    again = tmp_path / f"again.{ending}", tmp_path / "again-ledger.csv"
+    told("repair", people, *REPAIR, "--folds", 0, "--out", again[0], "--edits", again[1])
+    assert again[0].read_bytes() == table.read_bytes()
+    assert again[1].read_bytes() == ledger.read_bytes()
+
+
+def test_applied_edits_are_marked_the_same_way(told, people, repaired, tmp_path):
+    table, ledger = repaired("csv", tmp_path)
+    # The same file again is the one that the ledger names.
+    _, said = told("apply", ledger, people, "--out", tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_bytes() == table.read_bytes()
+    assert "repaired" not in said
+    # A table with a schema names the ledger.
+    out = tmp_path / "out.parquet"
+    told("apply", ledger, people, "--out", out)
+    mark = json.loads(parquet.read_schema(out).metadata[b"fairshap"])
+    assert (mark["original_sha256"], mark["ledger_sha256"]) == (checksum(people), checksum(ledger))
+    assert mark["edits"] == len(Edits.read(ledger))
+    # Another file of text needs a ledger that names it.
+    other = tmp_path / "elsewhere" / "out.tsv"
+    other.parent.mkdir()
+    _, said = told("apply", ledger, people, "--out", other)
+    assert "give --edits FILE for a ledger that does" in said
+    again = other.with_name("again.csv")
+    _, said = told("apply", ledger, people, "--out", other, "--edits", again, "--force")
+    assert "give --edits" not in said
+    assert told("audit", other, *AUDIT)[0]["data"]["repair"]["ledger"] == str(again)
+
+
+def test_without_edits_there_is_nothing_to_mark(told, people, tmp_path):
+    for ending in ("csv", "parquet"):
+        out, ledger = tmp_path / f"out.{ending}", tmp_path / f"{ending}.csv"
+        args = ["--threshold", "0.9", "--folds", 0, "--out", out, "--edits", ledger]
+        found, _ = told("repair", people, *WHO, *FEW, *args)
+        assert found["edits"] == 0
+        assert told("audit", out, *AUDIT, "--edits", ledger)[0]["data"]["repaired"] is False
+    assert (tmp_path / "out.csv").read_bytes() == people.read_bytes()
+
+
+def test_a_mark_names_no_ledger_that_was_not_written_and_no_path(told, people, tmp_path):
+    out = tmp_path / "out.parquet"
+    told("repair", people, *REPAIR, "--folds", 0, "--out", out)
+    text = parquet.read_schema(out).metadata[b"fairshap"].decode()
+    assert json.loads(text)["ledger_sha256"] is None
+    assert "/" not in text
+
+
+def test_a_repair_ends_with_how_to_check_it(run, people):
+    done = run("repair", people, *REPAIR, "--folds", 2, "--out", "fair.csv")
+    *_, check, ledger = done.stdout.decode().splitlines()
+    assert check.startswith("To check the repair, train on fair.csv and test on original rows")
+    assert "as the figures above do" in check
+    assert "An audit of the repaired table tests on edited rows" in check
+    assert ledger.startswith("Without a ledger (--edits FILE)")
+    done = run("repair", people, *REPAIR, "--folds", 0, "--out", "fair.parquet")
+    assert "with --folds 5" in done.stdout.decode().splitlines()[-1]
