@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -47,10 +48,10 @@ def may_name_columns(estimator: Any) -> bool:
 def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any] | None = None) -> Any:
     """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
 
-    The raw table is tried first: an estimator that takes categories, or a pipeline that encodes for
-    itself, is taken as it is. One that refuses is fitted as ``Pipeline(encode, model)``, and a classifier
-    that refuses the labels is fitted on their numbers and still predicts the labels. If nothing helps, the
-    estimator's own error is raised.
+    The raw table is tried first: an estimator that takes categories is taken as it is. One that refuses is
+    fitted as ``Pipeline(encode, model)``, unless it has a pipeline of its own, which has to encode for
+    itself. A classifier that refuses the labels is fitted on their numbers and still predicts the labels. If
+    nothing helps, the estimator's own error is raised.
     """
     refusals: list[Exception] = []
     table = Table.read(X)
@@ -59,11 +60,15 @@ def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, 
             return candidate.fit(X, y, **_for_last_step(candidate, fit_params or {}))
         except Exception as refusal:
             refusals.append(refusal)
-    error = refusals[-1]
-    if str(refusals[0]) != str(error):
+            if _is_about_weights(refusal):
+                break
+    first, error = refusals[0], refusals[-1]
+    if str(first) == str(error):
+        error = first
+    elif not _has_pipeline(estimator):
         error.add_note(
             f"fairshap gave {type(estimator).__name__} the raw table, which it refused "
-            f"({type(refusals[0]).__name__}: {refusals[0]}), and then the table with its categories one-hot "
+            f"({type(first).__name__}: {first}), and then the table with its categories one-hot "
             "encoded, which failed as above."
         )
     if np.isnan(table.numbers).any() and "NaN" in str(error):
@@ -79,7 +84,7 @@ def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     fresh = []
     if _may_be_raw(estimator, table):
         fresh.append(clone(estimator))
-    if not _is_all_numbers(table):
+    if not _is_all_numbers(table) and not _has_pipeline(estimator):
         fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
     yield from fresh
     if takes_quantities(estimator):
@@ -87,6 +92,16 @@ def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     classes = np.unique(y)
     if set(classes.tolist()) != set(range(len(classes))):
         yield from (Relabelled(candidate) for candidate in fresh)
+
+
+def _has_pipeline(estimator: Any) -> bool:
+    """Say whether an estimator is a pipeline or holds one, which has to encode for itself."""
+    return any(isinstance(part, Pipeline) for part in (estimator, *estimator.get_params().values()))
+
+
+def _is_about_weights(error: Exception) -> bool:
+    """Say whether an error is about the weights that were passed, which no other table would change."""
+    return isinstance(error, UnsetMetadataPassedError) or "sample_weight" in str(error)
 
 
 def _is_all_numbers(table: Table) -> bool:
@@ -113,7 +128,7 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     )
     return (
         not numbered
-        or isinstance(estimator, Pipeline)
+        or _has_pipeline(estimator)
         or library in _NATIVE_CATEGORIES
         or getattr(estimator, "categorical_features", None) == "from_dtype"
     )
@@ -133,12 +148,22 @@ def _for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
 
     Where metadata is routed, the pipeline does that itself.
     """
-    if isinstance(estimator, Relabelled):
-        estimator = estimator.estimator
-    if not isinstance(estimator, Pipeline) or get_config()["enable_metadata_routing"]:
-        return params
-    name = estimator.steps[-1][0]
-    return {f"{name}__{key}": value for key, value in params.items()}
+    prefix = "" if get_config()["enable_metadata_routing"] else _last_step(estimator)
+    return {f"{prefix}{key}": value for key, value in params.items()}
+
+
+def _last_step(estimator: Any) -> str:
+    """Return what stands before the name of a fit parameter that is for the last step of a pipeline.
+
+    A search or a transformed target hands the parameters of its pipeline on as they are.
+    """
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_last_step(last)}"
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    if inner is None or "sample_weight" in signature(estimator.fit).parameters:
+        return ""
+    return _last_step(inner)
 
 
 def takes_weights(estimator: Any) -> bool:

@@ -1,0 +1,113 @@
+"""Whose error is raised when a model cannot be fitted, and what is tried before."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBClassifier
+
+from fairshap import FairSHAPClassifier
+from fairshap.models import fit_model
+from tests.models.models import CATEGORIES, DATA, GRID, WHO, piped
+
+X, Y = DATA.X, DATA.y.to_numpy()
+_NO_COLUMN = "not columns of the dataframe.*skil"
+NAMED = np.array(["no", "yes"])[Y]
+
+
+class Stubborn(TransformerMixin, BaseEstimator):
+    """A step of the user's with an error of its own; it counts how often it is asked."""
+
+    asked = 0
+
+    def fit(self, X, y=None):
+        Stubborn.asked += 1
+        raise RuntimeError("the tape is torn")
+
+    def transform(self, X):
+        return X
+
+
+@pytest.mark.parametrize("y", [Y, NAMED], ids=["numbers", "names"])
+def test_the_error_of_a_pipeline_is_raised_as_it_is(y):
+    typo = piped(numbers=["skil", "commute"])
+    with pytest.raises(ValueError, match=_NO_COLUMN) as caught:
+        fit_model(typo, X, y)
+    assert not hasattr(caught.value, "__notes__")
+    with pytest.raises(ValueError, match=_NO_COLUMN):
+        fit_model(FixedThresholdClassifier(typo), X, y)
+    with pytest.raises(ValueError, match=f"(?s)All the 4 fits failed.*{_NO_COLUMN}"):
+        fit_model(GridSearchCV(typo, GRID, cv=2), X, y)
+    with pytest.raises(ValueError, match=_NO_COLUMN):
+        FairSHAPClassifier(typo, **WHO).fit(X, y)
+
+
+def test_a_step_that_fails_is_not_asked_again_behind_an_encoding():
+    Stubborn.asked = 0
+    with pytest.raises(RuntimeError, match="the tape is torn") as caught:
+        fit_model(make_pipeline(Stubborn(), LogisticRegression()), X, Y)
+    assert Stubborn.asked == 1
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_a_pipeline_has_to_encode_for_itself():
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        fit_model(make_pipeline(StandardScaler(), LogisticRegression()), X, Y)
+    assert isinstance(fit_model(LogisticRegression(), X, Y), Pipeline)
+    assert isinstance(fit_model(GridSearchCV(LogisticRegression(), {}, cv=2), X, Y), Pipeline)
+
+
+def test_numbered_categories_stay_in_the_table_that_a_pipeline_inside_is_given():
+    numbered = X.assign(commute=X["commute"].astype("category"))
+    model = fit_model(GridSearchCV(piped(), GRID, cv=2), numbered, Y)
+    assert isinstance(model, GridSearchCV)
+
+
+class Picky(ClassifierMixin, BaseEstimator):
+    """Refuses weights in its own way and counts how often it is asked."""
+
+    asked = 0
+
+    def fit(self, X, y, **params):
+        Picky.asked += 1
+        raise TypeError(f"unexpected {sorted(params)}")
+
+
+def test_an_error_about_weights_is_raised_at_once():
+    Picky.asked = 0
+    with pytest.raises(TypeError, match="unexpected"):
+        fit_model(Picky(), X, NAMED, {"sample_weight": np.ones(len(Y))})
+    assert Picky.asked == 1
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight") as caught:
+            fit_model(piped(), X, NAMED, {"sample_weight": np.ones(len(Y))})
+        assert not hasattr(caught.value, "__notes__")
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            FairSHAPClassifier(LogisticRegression(), **WHO).fit(X, Y, sample_weight=np.ones(len(Y)))
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_labels_that_only_the_last_step_refuses_are_numbered_for_it(search):
+    model = piped(XGBClassifier(n_estimators=3))
+    if search:
+        model = GridSearchCV(model, {"xgbclassifier__max_depth": [2, 3]}, cv=2)
+    weights = np.linspace(0.1, 2, len(Y))
+    named, plain = (fit_model(model, X, y, {"sample_weight": weights}) for y in (NAMED, Y))
+    assert set(named.predict(X)) == {"no", "yes"}
+    np.testing.assert_array_equal(named.predict_proba(X), plain.predict_proba(X))
+
+
+def test_an_error_behind_the_labels_is_the_one_that_is_raised():
+    with pytest.raises(ValueError, match="nonsense"):
+        fit_model(piped(XGBClassifier(objective="nonsense")), X, NAMED)
+
+
+def test_text_columns_are_encoded_for_a_bare_estimator_only():
+    assert X[CATEGORIES].dtypes.map(str).ne("int64").all()
+    model = fit_model(XGBClassifier(n_estimators=2), X, NAMED)
+    assert model.classes_.tolist() == ["no", "yes"]
