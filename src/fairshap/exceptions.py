@@ -21,6 +21,8 @@
     ├── FewReferencesWarning          labels of which the other group has too few rows to choose from
     ├── OrderWarning                  labels or attributes in another order than the rows
     ├── PooledGroupsWarning           groups of few rows, taken as one
+    ├── WeightsWarning                an estimator that takes no weights: no twins, or repeated rows
+    ├── SkippedWarning                what could not be trained, left out of a comparison
     ├── WorseModelWarning             a repaired model that is worse on rows that were held out
     ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
@@ -46,9 +48,11 @@ __all__ = [
     "NothingToRepairWarning",
     "OrderWarning",
     "PooledGroupsWarning",
+    "SkippedWarning",
     "TargetError",
     "UnmatchedRowsWarning",
     "UnseenGroupsWarning",
+    "WeightsWarning",
     "WorseModelWarning",
 ]
 
@@ -140,6 +144,14 @@ class OrderWarning(FairshapWarning):
 
 class PooledGroupsWarning(FairshapWarning):
     """Groups of few rows are taken as one."""
+
+
+class WeightsWarning(FairshapWarning):
+    """The estimator does not use the weights of rows, so that there are no twins, or rows are repeated."""
+
+
+class SkippedWarning(FairshapWarning):
+    """What could not be trained is left out of a comparison; the text says why."""
 
 
 class WorseModelWarning(FairshapWarning):

@@ -5,6 +5,7 @@ import sklearn
 from imblearn.pipeline import make_pipeline as make_sampling_pipeline
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +25,7 @@ from fairshap.baselines import (
     SensitiveRemover,
     prepare,
 )
-from fairshap.exceptions import ColumnError, GroupError, InputError, ModelError, TargetError
+from fairshap.exceptions import ColumnError, GroupError, InputError, ModelError, TargetError, WeightsWarning
 from tests.baselines.conftest import ALL, SAMPLERS, SHIFTED, TRANSFORMERS, WHO, D, make
 from tests.conftest import to_library
 
@@ -104,12 +105,26 @@ def test_weights_are_those_of_the_baseline_times_those_given():
 
 
 def test_an_estimator_without_weights_is_refused_unless_all_are_equal():
-    with pytest.raises(
-        ModelError, match=r"KNeighborsClassifier does not take the weights .* after Reweigher"
-    ):
+    with pytest.raises(ModelError, match=r"KNeighborsClassifier takes no sample_weight, .* after Reweigher"):
         BaselineClassifier(Reweigher(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
     model = BaselineClassifier(CounterfactualAugmenter(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
     assert model.predict(D.X).shape == (300,)
+    with pytest.raises(ModelError, match="sample_weight is given, but KNeighborsClassifier takes no"):
+        BaselineClassifier(None, KNeighborsClassifier()).fit(D.X, D.y, sample_weight=np.ones(300))
+    calibrated = CalibratedClassifierCV(make_pipeline(ColumnEncoder(), LogisticRegression()), cv=2)
+    with pytest.raises(ModelError, match=r"CalibratedClassifierCV does not pass sample_weight .* Reweigher"):
+        BaselineClassifier(Reweigher(**WHO), calibrated).fit(D.X, D.y)
+
+
+def test_rows_are_repeated_for_an_estimator_that_cannot_weigh_twins():
+    X = D.X.assign(group=D.X["group"].where(np.arange(300) >= 30))
+    augmenter = CounterfactualAugmenter(**WHO)
+    with pytest.warns(WeightsWarning, match="rows are repeated"):
+        model = BaselineClassifier(augmenter, KNeighborsClassifier()).fit(X, D.y)
+    both, y = augmenter.fit_resample(X, D.y)
+    rows = np.repeat(np.arange(len(both)), np.where(augmenter.sample_weight_ == 1, 2, 1))
+    alone = BaselineClassifier(None, KNeighborsClassifier()).fit(both.iloc[rows], y.iloc[rows])
+    assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
 
 
 @pytest.mark.parametrize("kind", [SensitiveRemover, CorrelationRemover, DisparateImpactRemover, Reweigher])

@@ -15,7 +15,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from fairshap import ColumnEncoder
 from fairshap.exceptions import InputError, MarginWarning, ModelError
-from fairshap.models import Scorer, check_takes_weights, fit_model
+from fairshap.models import Scorer, Weighing, fit_model
 from fairshap.table import Table
 from tests.conftest import to_library
 
@@ -207,9 +207,9 @@ def test_weights_reach_the_last_step_of_a_pipeline():
 
 
 def test_weights_for_an_estimator_that_takes_none_are_refused():
-    with pytest.raises(ModelError, match=r"KNeighborsClassifier\.fit does not take it"):
-        check_takes_weights(make_pipeline(OneHotEncoder(), KNeighborsClassifier()))
-    check_takes_weights(RidgeClassifier())
+    with pytest.raises(ModelError, match=r"Pipeline takes no sample_weight \(its last step is KNeighborsC"):
+        Weighing.of(make_pipeline(OneHotEncoder(), KNeighborsClassifier()), RAW, Y).check()
+    Weighing.of(RidgeClassifier(), RAW, Y).check()
 
 
 def test_the_encoding_is_numbers_standardised_and_categories_one_hot(library):

@@ -5,9 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,7 +14,7 @@ from fairshap._typing import Floats, Native
 from fairshap.baselines._removal import SensitiveRemover
 from fairshap.exceptions import ModelError
 from fairshap.groups import Labels, check_weights
-from fairshap.models import check_takes_weights, fit_model, may_name_columns
+from fairshap.models import Weighing, fit_weighted, may_name_columns, repeats_of
 from fairshap.table import Table, open_store
 
 
@@ -151,7 +149,12 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         table = Table.read(X)
         validate_data(self, table.native, skip_check_array=True)
-        Labels.read(y, table.n_rows, is_quantity=False)
+        labels = Labels.read(y, table.n_rows, is_quantity=False)
+        weighing: Weighing | None = None
+        given = check_weights(sample_weight, table.n_rows)
+        if given is not None:
+            weighing = Weighing.of(self.estimator, table.native, labels.values)
+            weighing.check()
         baseline: Any = None if self.baseline is None else clone(self.baseline)
         if isinstance(baseline, SensitiveRemover) and may_name_columns(self.estimator):
             baseline.set_params(hold=True)
@@ -159,32 +162,29 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             baseline, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
         labels = Labels.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
-        estimator, fit_params = self._weighted(prepared.sample_weight)
-        self.estimator_ = fit_model(estimator, prepared.X, labels.values, fit_params)
+        weights = prepared.sample_weight
+        if weights is not None:
+            weighing = weighing or Weighing.of(self.estimator, prepared.X, labels.values)
+            if given is None or not np.array_equal(weights, given):
+                self._check_weighing(weighing, weights, has_twins=hasattr(baseline, "twin_of_"))
+        self.estimator_ = fit_weighted(self.estimator, prepared.X, labels.values, weights, weighing)
         self.baseline_ = baseline
         self.classes_ = labels.classes
         return self
 
-    def _weighted(self, weights: Floats | None) -> tuple[Any, dict[str, Any]]:
-        """Return the estimator and what its fit is given: the weights, if they say anything."""
-        estimator = clone(self.estimator)
-        if weights is None:
-            return estimator, {}
-        try:
-            check_takes_weights(estimator)
-        except ModelError as error:
-            if (weights == weights[0]).all():
-                return estimator, {}
-            name = type(self.baseline).__name__
+    def _check_weighing(self, weighing: Weighing, weights: Floats, has_twins: bool) -> None:
+        """Raise an error if the estimator does not use the weights that the baseline made.
+
+        If they are those of twins, rows can be repeated instead, which is a warning.
+        """
+        if weighing.is_used or (weights == weights[0]).all():
+            return
+        if not has_twins or repeats_of(weights) is None:
             raise ModelError(
-                f"{type(estimator).__name__} does not take the weights that rows have after {name}. Use an "
-                "estimator whose fit takes sample_weight."
-            ) from error
-        if get_config()["enable_metadata_routing"]:
-            # The weights are made here, so nobody else can ask for them.
-            last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-            last.set_fit_request(sample_weight=True)
-        return estimator, {"sample_weight": weights}
+                f"{weighing.trouble}, and rows weigh differently after {type(self.baseline).__name__}. Use "
+                "an estimator that takes weights, or a baseline that needs none."
+            )
+        weighing.warn_of_repeats()
 
     def predict(self, X: Native, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Return the predicted label of each row.

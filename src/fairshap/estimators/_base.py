@@ -14,7 +14,7 @@ from fairshap.edits import STRATEGIES, Direction, Guard, Limits, Strategy
 from fairshap.exceptions import InputError
 from fairshap.groups import Comparison, Labels, Privileged
 from fairshap.matching import Matching, Pairing
-from fairshap.models import check_takes_weights, default_estimator, takes_quantities
+from fairshap.models import default_estimator, takes_quantities
 from fairshap.repair import Augment, Recipe
 from fairshap.table import PlayersLike
 
@@ -137,11 +137,10 @@ class Repairer(BaseEstimator):
         return Recipe(strategy, self.max_rounds if self.strategy == "iterative" else 1, augment)
 
     def _fit_params(self, method: str, sample_weight: Any) -> dict[str, Any]:
-        """Return what the fit of the inner estimator is to be given."""
+        """Return what the fit of the inner estimator is given of the user's weights: all, unless routed."""
         if sample_weight is None:
             return {}
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, method, sample_weight=sample_weight)
             return dict(routed.estimator.fit)
-        check_takes_weights(self._estimator())
         return {"sample_weight": sample_weight}

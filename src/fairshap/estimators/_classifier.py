@@ -47,10 +47,11 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
     frozen, editable, max_row_edits, direction, plausible
         What may be edited; see :class:`FairSHAP`.
     augment : {"auto", None, "edited", "all"} or float, default="auto"
-        Which rows get counterfactual twins, whose weights are passed on to the fit. "auto" is "edited" where
-        the attribute is a column of the table and the estimator takes weights, otherwise None: once edits
-        have taken away what stood for the attribute, a model turns to the attribute itself, and twins
-        leave it no use for it.
+        Which rows get counterfactual twins, whose weights are passed on to the fit, also through a pipeline
+        and a search. "auto" is "edited" where the attribute is a column of the table: once edits have taken
+        away what stood for the attribute, a model turns to the attribute itself, and twins leave it no use
+        for it. An estimator that does not use weights, which is found out on a few rows before the repair,
+        then gets no twins; if they are asked for, rows are repeated instead. A warning says so.
     holdout : float or None, default="auto"
         The share of the rows on which the repaired model is held against the model as it is, both trained on
         the rest: a warning says if it is measurably worse. That takes one more repair; None leaves it out.

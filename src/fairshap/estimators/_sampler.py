@@ -3,6 +3,7 @@
 from typing import Any
 
 from imblearn.base import SamplerMixin
+from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,7 +18,7 @@ from fairshap.estimators._trying import best_threshold, warn_if_worse
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights
 from fairshap.matching import match_rows
-from fairshap.models import fit_model, is_frozen
+from fairshap.models import Weighing, fit_model, fit_weighted, is_frozen
 from fairshap.repair import Augment, Consultation, is_risk
 from fairshap.report import Comparison, Report, Tuned, make_report
 from fairshap.table import Players, open_store
@@ -43,8 +44,9 @@ class FairSHAP(SamplerMixin, Repairer):
     estimator : classifier or regressor, default=None
         The model to consult; None is scikit-learn's ``HistGradientBoostingClassifier``, or
         ``HistGradientBoostingRegressor`` for a target whose numbers are not all whole ones, or with ``bins``.
-        One that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`. Wrap a
-        fitted model in ``sklearn.frozen.FrozenEstimator`` to consult it as it is.
+        One that cannot take the raw table is consulted behind :class:`fairshap.ColumnEncoder`; a pipeline,
+        also inside another estimator, has to encode for itself. Wrap a fitted model in
+        ``sklearn.frozen.FrozenEstimator`` to consult it as it is.
     sensitive : column name, or position for an array, or a list of them
         The sensitive attribute, if it is a column of the table; several make a group of each combination
         that occurs, and ``privileged`` is a tuple.
@@ -273,6 +275,8 @@ class FairSHAP(SamplerMixin, Repairer):
         labels = self._labels(y, setting.table.n_rows)
         self.threshold_ = self._threshold(labels) if threshold is None else threshold
         self.positive_ = labels.positive_value
+        # Found out if a model is ever trained on rows that have twins.
+        self._weighing: Weighing | None = None
         # What makes no sense is refused before anything is fitted.
         strategy = self._recipe(self.threshold_, self._twins()).strategy
         players = Players.read(setting.own, self.players)
@@ -432,8 +436,11 @@ class FairSHAP(SamplerMixin, Repairer):
         """Return the model to consult: fitted on the table, or the fitted one that was given."""
         estimator = self._estimator(is_quantity=labels.classes is None)
         if not is_frozen(estimator):
+            X, y = setting.table.native, labels.values
             fit_params = self._fit_params("fit_resample", sample_weight)
-            return fit_model(estimator, setting.table.native, labels.values, fit_params)
+            if fit_params and not get_config()["enable_metadata_routing"]:
+                Weighing.of(estimator, X, y).check()
+            return fit_model(estimator, X, y, fit_params)
         takes = getattr(estimator, "n_features_in_", None)
         if setting.added and takes == len(setting.own.names):
             raise ModelError(
@@ -449,4 +456,6 @@ class FairSHAP(SamplerMixin, Repairer):
         estimator = self._estimator(is_quantity=labels.classes is None)
         if is_frozen(estimator):
             estimator = estimator.estimator
-        return fit_model(estimator, X, labels.values, self._fit_params("fit_resample", sample_weight))
+        if sample_weight is not None and self._weighing is None:
+            self._weighing = Weighing.of(estimator, X, labels.values)
+        return fit_weighted(estimator, X, labels.values, sample_weight, self._weighing)

@@ -7,25 +7,25 @@ numba, which a small table never waits for.
 from fairshap.models._encoding import ColumnEncoder
 from fairshap.models._errors import NotNativeError
 from fairshap.models._fitting import (
-    check_takes_weights,
     default_estimator,
     fit_model,
     is_frozen,
     may_name_columns,
-    takes_weights,
 )
 from fairshap.models._kinds import takes_quantities
 from fairshap.models._scorer import Scorer
+from fairshap.models._weighing import Weighing, fit_weighted, repeats_of
 
 __all__ = [
     "ColumnEncoder",
     "NotNativeError",
     "Scorer",
-    "check_takes_weights",
+    "Weighing",
     "default_estimator",
     "fit_model",
+    "fit_weighted",
     "is_frozen",
     "may_name_columns",
+    "repeats_of",
     "takes_quantities",
-    "takes_weights",
 ]

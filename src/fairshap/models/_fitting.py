@@ -1,7 +1,7 @@
 """Fit the user's estimator on a raw table, behind the encoding if it needs one."""
 
 from collections.abc import Iterator
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from fairshap._typing import Native
-from fairshap.exceptions import ModelError
 from fairshap.models._encoding import ColumnEncoder
 from fairshap.models._kinds import takes_quantities
 from fairshap.models._relabelling import Relabelled
@@ -164,26 +163,3 @@ def _last_step(estimator: Any) -> str:
     if inner is None or "sample_weight" in signature(estimator.fit).parameters:
         return ""
     return _last_step(inner)
-
-
-def takes_weights(estimator: Any) -> bool:
-    """Say whether an estimator takes ``sample_weight``."""
-    parameters = signature(_last(estimator).fit).parameters
-    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
-    return "sample_weight" in parameters or takes_any
-
-
-def check_takes_weights(estimator: Any) -> None:
-    """Raise an error if the estimator cannot take ``sample_weight``."""
-    if not takes_weights(estimator):
-        raise ModelError(
-            f"sample_weight is given, or made by augment, but {type(_last(estimator)).__name__}.fit does not "
-            "take it. Leave the weights and twins out, or use an estimator that takes weights."
-        )
-
-
-def _last(estimator: Any) -> Any:
-    """Return the estimator at the end of a pipeline, or the frozen one."""
-    if is_frozen(estimator):
-        estimator = estimator.estimator
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
