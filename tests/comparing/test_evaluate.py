@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
+import sklearn
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import FixedThresholdClassifier, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairshap import FairSHAP, baselines, datasets, evaluate, metrics
 from fairshap.comparing import METHODS
 from fairshap.evaluation import intervals_of
-from fairshap.exceptions import InputError
+from fairshap.exceptions import InputError, ModelError, SkippedWarning, WeightsWarning
 
 DATA = datasets.make_biased(300, random_state=0)
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -117,3 +122,38 @@ def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
         X, DATA.y, LogisticRegression(), **WHO, methods=["baseline"], n_folds=3, random_state=0
     ).frame()
     assert frame["dr"].between(0, 1).all()
+
+
+def test_what_cannot_be_trained_is_left_out_and_said():
+    options = {**WHO, "n_folds": 2, "n_resamples": 20, "random_state": 0}
+    methods = ["baseline", "reweighing", "twins", "fairshap", "fairshap-twins"]
+    with pytest.warns() as caught:
+        found = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=methods)
+    assert list(found.frame()["method"]) == ["baseline", "twins", "fairshap", "fairshap-twins"]
+    assert found.predicted.shape == found.risk.shape == (4, 300)
+    assert list(found.changes()["method"]) == list(found.methods)
+    repeated, skipped = ([w for w in caught if w.category is c] for c in (WeightsWarning, SkippedWarning))
+    assert len(repeated) == len(skipped) == 1
+    assert "'reweighing' (ModelError: KNeighborsClassifier takes no sample_weight" in str(skipped[0].message)
+    # The others are what they are without it.
+    alone = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["baseline", "fairshap"])
+    np.testing.assert_array_equal(alone.measures, found.measures[[0, 2]])
+    with pytest.raises(ModelError, match="Reweigher"):
+        evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["reweighing"])
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_threshold_around_a_pipeline_is_compared(routing):
+    columns = make_column_transformer((OneHotEncoder(), ["group", "district"]), (StandardScaler(), ["skill"]))
+    model = FixedThresholdClassifier(make_pipeline(columns, LogisticRegression()))
+    with sklearn.config_context(enable_metadata_routing=routing), pytest.warns(SkippedWarning, match="Fixed"):
+        found = evaluate(DATA.X, DATA.y, model, **WHO, n_folds=2, n_resamples=20, random_state=0)
+    assert list(found.frame()["method"]) == ["baseline", "rsa", "fairshap"]
+
+
+def test_the_error_of_the_model_as_it_is_is_raised():
+    typo = make_pipeline(make_column_transformer((OneHotEncoder(), ["gruop"])), LogisticRegression())
+    with pytest.raises(ValueError, match=r"columns? of the dataframe"):
+        evaluate(DATA.X, DATA.y, typo, **WHO, methods=["fairshap", "baseline"], n_folds=2)
+    with pytest.raises(InputError, match="frozen"):
+        evaluate(DATA.X, DATA.y, **WHO, methods=["baseline", "fairshap"], n_folds=2, frozen=["skil"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 from sklearn.base import clone
@@ -13,10 +14,10 @@ from fairshap._typing import Ints, Native, Sides
 from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
-from fairshap.evaluation import Judgement, judge, means_over_folds, resample
-from fairshap.exceptions import InputError, TargetError
+from fairshap.evaluation import Judgement, judge, means_over_folds, resample, warn_of_skipped
+from fairshap.exceptions import InputError, MissingExtraError, TargetError, WeightsWarning
 from fairshap.groups import Labels, Privileged, Setting
-from fairshap.models import default_estimator
+from fairshap.models import Weighing, default_estimator
 from fairshap.table import open_store
 
 
@@ -41,6 +42,9 @@ def evaluate(
     "cr" and "dir" transform the rows to predict too, each by its own attribute. Their risk is that of
     transformed rows whose attribute is switched, as in the paper. Switching it before, in the row as it was
     recorded, moves the other columns too: what that does is ``raw_dr``.
+
+    A method that cannot be trained is left out, with a warning: "reweighing", for example, with an estimator
+    that takes no weights. If the model as it is cannot be trained, its error is raised.
 
     Parameters
     ----------
@@ -97,14 +101,23 @@ def evaluate(
     edits, share, raw_dr = np.zeros((3, len(made)))
     predicted = np.empty((len(made), n_rows), dtype=labels.classes.dtype)
     risk = np.full((len(made), n_rows), np.nan)
-    with Progress("Evaluating", len(folds) * len(made), verbose) as progress:
+    if any(_weighs_twins(method) for method in made.values()):
+        Weighing.of(estimator, X, labels.values).warn_of_repeats()
+    failed: dict[str, Exception] = {}
+    with (
+        # What is to be said of the weights has been said once for all folds.
+        catch_warnings(action="ignore", category=WeightsWarning),
+        Progress("Evaluating", len(folds) * len(made), verbose) as progress,
+    ):
         for train, test in folds:
             test_setting = Setting.read(_safe_indexing(X, test), sensitive, privileged)
             test_labels = Labels.read(_safe_indexing(y, test), len(test), is_quantity=False)
             X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
             for k, (name, method) in enumerate(made.items()):
-                fresh = None if method is None else clone(method)
-                model = BaselineClassifier(fresh, estimator).fit(X_train, y_train)
+                model = None if name in failed else _train(name, method, estimator, X_train, y_train, failed)
+                if model is None:
+                    progress.advance(len(test), 1)
+                    continue
                 one = judge(model, test_setting, test_labels, labels.positive_value)
                 raw_dr[k] += one.risk.mean() / n_folds
                 if _keeps_attribute(model.baseline_):
@@ -120,19 +133,46 @@ def evaluate(
                 edits[k] += n_edits / n_folds
                 share[k] += n_edits / (len(train) * len(setting.own.names)) / n_folds
                 progress.advance(len(test), 1)
+    kept = [k for k, name in enumerate(made) if name not in failed]
+    if not kept:
+        raise next(iter(failed.values()))
+    warn_of_skipped(failed)
+    judged = {name: parts for name, parts in judged.items() if name not in failed}
     return Comparison(
-        methods=tuple(made),
+        methods=tuple(judged),
         measures=np.array([means_over_folds(parts) for parts in judged.values()]),
         samples=resample(list(judged.values()), n_resamples, seed),
-        edits=edits,
-        share=share,
-        raw_dr=raw_dr,
-        predicted=predicted,
-        risk=risk,
+        edits=edits[kept],
+        share=share[kept],
+        raw_dr=raw_dr[kept],
+        predicted=predicted[kept],
+        risk=risk[kept],
         n_folds=n_folds,
         folds=list(judged.values()),
         seed=seed,
     )
+
+
+def _train(
+    name: str, method: Any, estimator: Any, X: Native, y: Any, failed: dict[str, Exception]
+) -> BaselineClassifier | None:
+    """Return the classifier trained after a method; None if that fails, with the reason among the failed.
+
+    The model as it is has to be trained, and what was asked for in a wrong way is an error.
+    """
+    fresh = None if method is None else clone(method)
+    try:
+        return BaselineClassifier(fresh, estimator).fit(X, y)
+    except Exception as error:
+        if method is None or isinstance(error, (InputError, MissingExtraError, Warning)):
+            raise
+        failed[name] = error
+        return None
+
+
+def _weighs_twins(method: Any) -> bool:
+    """Say whether rows weigh differently after a method because only some of them have twins."""
+    return getattr(method, "augment", None) not in (None, "auto", "all")
 
 
 def _keeps_attribute(baseline: Any) -> bool:

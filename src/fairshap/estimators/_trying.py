@@ -15,7 +15,7 @@ from fairshap._typing import Ints, Native
 from fairshap.evaluation import MEASURES, Consultant, Outcome, Table, Trial, folds_of, run_trials
 from fairshap.exceptions import InputError, ModelError, TargetError, WorseModelWarning
 from fairshap.groups import Labels, Setting
-from fairshap.models import is_frozen
+from fairshap.models import Weighing, is_frozen
 from fairshap.repair import Augment
 from fairshap.table import open_store
 
@@ -75,9 +75,18 @@ class FoldedTable:
         return cls(X, y, setting, labels, folds_for(labels, n_folds, n_repeats, seed))
 
     def run(
-        self, trials: Sequence[Trial], consultants: dict[Hashable, Consultant], title: str, verbose: int
+        self,
+        trials: Sequence[Trial],
+        consultants: dict[Hashable, Consultant],
+        title: str,
+        verbose: int,
+        skip: bool = False,
     ) -> list[Outcome]:
-        """Return what each trial came to on each fold, showing how far it is."""
+        """Return what each trial came to on each fold, showing how far it is; see :func:`run_trials`."""
+        # Where all rows have twins, they weigh the same.
+        if any(trial.recipe is not None and trial.recipe.augment not in (None, "all") for trial in trials):
+            estimator = next(iter(consultants.values()))._estimator()
+            Weighing.of(estimator, self.X, self.labels.values).warn_of_repeats()
         with Progress(title, len(self.folds) * len(trials), verbose) as progress:
             return run_trials(
                 trials,
@@ -87,6 +96,7 @@ class FoldedTable:
                 self.folds,
                 self.labels.positive_value,
                 lambda: progress.advance(1, 1),
+                skip,
             )
 
 

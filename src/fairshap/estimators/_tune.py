@@ -19,10 +19,12 @@ from fairshap.evaluation import (
     MEASURES,
     Consultant,
     Objective,
+    Outcome,
     Table,
     Trial,
     check_objective,
     describe_objective,
+    warn_of_skipped,
 )
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
@@ -121,6 +123,8 @@ def tune(
     twins, and what needs no edits: the model as it is, the model without the sensitive column, and
     twins alone. In each fold the rows are matched and the model is asked once for all of them; a guard asks
     it once more.
+    What cannot be trained is left out, with a warning; for an estimator that takes no weights rows with twins
+    are weighed by repeating the others.
     A pipeline that may name the sensitive column keeps it, with the same value in all rows, instead.
 
     Of the repairs within the limits that are within one standard error of the best the most accurate is
@@ -223,7 +227,10 @@ def tune(
     consultants: dict[Hashable, Consultant] = {
         kind: clone(asking).set_params(players=players) if kind == _GIVEN else asking for kind in kinds
     }
-    found = Table.of(trials, table.run(trials, consultants, "Tuning", verbose), n_resamples, seed)
+    outcomes = table.run(trials, consultants, "Tuning", verbose, skip=True)
+    kept = _trained(trials, outcomes, makers)
+    trials, makers = [trials[k] for k in kept], [makers[k] for k in kept]
+    found = Table.of(trials, [outcomes[k] for k in kept], n_resamples, seed)
     n_cells = table.setting.table.n_rows * len(table.setting.own.names)
     allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
@@ -269,6 +276,19 @@ def _candidates(
                 changes = {"strategy": strategy, "threshold": threshold, "augment": augment, "guard": guard}
                 add(", ".join(parts), kind, changes)
     return trials, makers
+
+
+def _trained(
+    trials: Sequence[Trial], outcomes: Sequence[Outcome], makers: Sequence[dict[str, Any] | None]
+) -> list[int]:
+    """Return which trials could be trained in all folds; say which could not, or raise if no repair could."""
+    errors = [(trial.name, outcome.error) for trial, outcome in zip(trials, outcomes, strict=True)]
+    kept = [k for k, (_, error) in enumerate(errors) if error is None]
+    failed = {name: error for name, error in errors if error is not None}
+    if failed and not any(makers[k] for k in kept):
+        raise next(iter(failed.values()))
+    warn_of_skipped(failed)
+    return kept
 
 
 def _each_once(name: str, values: Any, example: str, read: Callable[[Any], Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from fairshap.evaluation._judging import (
     measures_of,
     resample,
 )
-from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials
+from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials, warn_of_skipped
 from fairshap.evaluation._tuning import OBJECTIVES, Objective, Table, check_objective, describe_objective
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "measures_of",
     "resample",
     "run_trials",
+    "warn_of_skipped",
 ]

@@ -1,7 +1,7 @@
 """Many recipes tried on the same folds: one consultation for all of them."""
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -9,9 +9,16 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils import _safe_indexing
 
+from fairshap._messages import listing, warn
 from fairshap._typing import Floats, Ints, Native
 from fairshap.evaluation._judging import Judgement, judge
-from fairshap.exceptions import FewReferencesWarning, PooledGroupsWarning, UnmatchedRowsWarning
+from fairshap.exceptions import (
+    FewReferencesWarning,
+    InputError,
+    PooledGroupsWarning,
+    SkippedWarning,
+    UnmatchedRowsWarning,
+)
 from fairshap.groups import Hiding, Labels, Setting
 from fairshap.models import may_name_columns
 from fairshap.repair import Consultation, Recipe
@@ -74,6 +81,8 @@ class Outcome:
     folds: list[Judgement] = field(default_factory=list)
     n_edits: list[int] = field(default_factory=list)
     share: list[float] = field(default_factory=list)
+    #: Why there are no more folds, if a model could not be trained.
+    error: Exception | None = None
 
 
 class Blind:
@@ -107,6 +116,7 @@ def run_trials(
     folds: Iterable[tuple[Ints, Ints]],
     positive: Any,
     finished: Callable[[], None] = lambda: None,
+    skip: bool = False,
 ) -> list[Outcome]:
     """Return what each trial came to on each fold.
 
@@ -129,11 +139,14 @@ def run_trials(
         The positive label.
     finished : function
         Called after each trial of each fold.
+    skip : bool, default=False
+        Whether a trial that cannot be trained ends with its error, and the others go on; the model as it is
+        has to be trained in any case.
     """
     with warnings.catch_warnings():
         for category in (PooledGroupsWarning, UnmatchedRowsWarning, FewReferencesWarning):
             warnings.simplefilter("ignore", category)
-        return _run_trials(trials, consultants, X, y, folds, positive, finished)
+        return _run_trials(trials, consultants, X, y, folds, positive, finished, skip)
 
 
 def _run_trials(
@@ -144,6 +157,7 @@ def _run_trials(
     folds: Iterable[tuple[Ints, Ints]],
     positive: Any,
     finished: Callable[[], None],
+    skip: bool,
 ) -> list[Outcome]:
     outcomes = [Outcome() for _ in trials]
     first = next(iter(consultants.values()))
@@ -157,23 +171,51 @@ def _run_trials(
             known = next(iter(asked.values()), None)
             asked[name] = consultant._ask(consultant._setting(X_train), y_train, known=known)
         for trial, outcome in zip(trials, outcomes, strict=True):
-            consultant = consultants.get(trial.consultant, first)
-            n_edits = 0
-            if trial.drops:
-                hiding = Hiding.of(setting, hold=may_name_columns(first._estimator()))
-                rest = hiding.apply(open_store(X_train))
-                model = Blind(consultant._refit(rest, y_train, None), hiding)
-            elif trial.recipe is None:
-                model = next(iter(asked.values())).model
-            else:
-                repaired = trial.recipe.follow(asked[trial.consultant], X_train, y_train, consultant._refit)
-                n_edits = len(repaired.edits)
-                model = consultant._refit(repaired.X, repaired.y, repaired.sample_weight)
+            if outcome.error is not None:
+                finished()
+                continue
+            try:
+                consultant = consultants.get(trial.consultant, first)
+                model, n_edits = _train(trial, consultant, asked, setting, X_train, y_train)
+            except Exception as error:
+                if not skip or isinstance(error, (InputError, Warning)):
+                    raise
+                outcome.error = error
+                finished()
+                continue
             outcome.folds.append(judge(model, test_setting, test_labels, positive))
             outcome.n_edits.append(n_edits)
             outcome.share.append(n_edits / (setting.own.n_rows * len(setting.own.names)))
             finished()
     return outcomes
+
+
+def _train(
+    trial: Trial,
+    consultant: Consultant,
+    asked: dict[Hashable, Consultation],
+    setting: Setting,
+    X: Native,
+    y: Any,
+) -> tuple[Any, int]:
+    """Return the model of a trial, trained on the rows of a fold, and the number of its edits."""
+    if trial.drops:
+        hiding = Hiding.of(setting, hold=may_name_columns(consultant._estimator()))
+        rest = hiding.apply(open_store(X))
+        return Blind(consultant._refit(rest, y, None), hiding), 0
+    if trial.recipe is None:
+        return next(iter(asked.values())).model, 0
+    repaired = trial.recipe.follow(asked[trial.consultant], X, y, consultant._refit)
+    return consultant._refit(repaired.X, repaired.y, repaired.sample_weight), len(repaired.edits)
+
+
+def warn_of_skipped(failed: Mapping[str, Exception]) -> None:
+    """Warn of what could not be trained, with the reason, if there is any."""
+    by_reason: dict[str, list[str]] = {}
+    for name, error in failed.items():
+        by_reason.setdefault(f"{type(error).__name__}: {error}", []).append(name)
+    for reason, names in by_reason.items():
+        warn(f"Left out, because it could not be trained: {listing(names)} ({reason})", SkippedWarning)
 
 
 def take_rows(X: Native, rows: Ints) -> Native:
