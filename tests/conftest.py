@@ -1,10 +1,16 @@
 """Frames of every library with the same cells, and small models whose answers can be computed by hand."""
 
+import sys
+
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+
+# No windows, whatever the screen.
+mpl.use("agg")
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -20,6 +26,14 @@ def to_library(frame: pd.DataFrame, library: str):
 def to_pandas(frame) -> pd.DataFrame:
     """Return any frame's cells as pandas, for comparison."""
     return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close what a test drew: pyplot keeps figures until it is told."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -1,5 +1,6 @@
 """Where figures are drawn."""
 
+from importlib import import_module
 from typing import Any
 
 from fairshap.exceptions import MissingExtraError
@@ -28,14 +29,26 @@ def as_label(name: object) -> str:
 def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.6)) -> Any:
     """Return axes to draw on: the given ones, or n new ones beside each other, each of that size.
 
-    One is returned as it is, several as an array.
+    New ones stand in a figure of pyplot, which a notebook shows and ``plt.savefig`` writes; or, if a figure
+    is given instead of axes, in that one. One is returned as it is, several as an array.
     """
-    if ax is not None:
-        return ax
+    figure_type = _import("matplotlib.figure").Figure
+    inches = (size[0] * n, size[1])
+    if ax is None:
+        return _import("matplotlib.pyplot").subplots(1, n, figsize=inches, layout="constrained")[1]
+    if isinstance(ax, figure_type):
+        ax.set_size_inches(inches)
+        return ax.subplots(1, n)
+    return ax
+
+
+def new_figure() -> Any:
+    """Return a figure that pyplot does not know: for a file, which nobody is to be shown."""
+    return _import("matplotlib.figure").Figure(layout="constrained")
+
+
+def _import(module: str) -> Any:
     try:
-        from matplotlib.figure import Figure
+        return import_module(module)
     except ImportError as error:
         raise MissingExtraError("drawing", "matplotlib", "plots") from error
-    # Not through pyplot: a figure that nobody shows is not kept.
-    figure = Figure(figsize=(size[0] * n, size[1]), layout="constrained")
-    return figure.subplots(1, n)

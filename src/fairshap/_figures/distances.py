@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap._figures.axes import BLUE, GREY, new_axes
+from fairshap._figures.axes import BLUE, GREY
+from fairshap._figures.grid import new_grid
 
 _METHODS = {"matched": ("to the reference", BLUE), "random": ("to a random row", GREY)}
 _PARTS = {"whole": "all rows", "tenth": "a tenth of the rows", "artefact": "the paper's artefact"}
 
 
-def draw_distances(near: pd.DataFrame, ax: Any = None) -> Any:
+def draw_distances(near: pd.DataFrame) -> Any:
     """Draw for each table and group the mean distances with their deviations, and the paper's hollow.
 
     ``near`` has a line for each figure: ``dataset``, ``part``, ``group``, ``method`` ("matched" or "random"),
@@ -19,7 +20,7 @@ def draw_distances(near: pd.DataFrame, ax: Any = None) -> Any:
     """
     lines = near[near["metric"] == "distance"]
     keys = list(dict.fromkeys(zip(lines["dataset"], lines["part"], lines["group"], strict=True)))
-    ax = new_axes(1, ax, size=(7.5, 1.1 + 0.42 * len(keys)))
+    ax = new_grid(1, 1, size=(7.5, 1.1 + 0.42 * len(keys)))[0, 0]
     for k, (method, (name, colour)) in enumerate(_METHODS.items()):
         own = lines[lines["method"] == method]
         at = np.array(

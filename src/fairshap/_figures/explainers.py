@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap._figures.axes import GREY, ORANGE, new_axes
+from fairshap._figures.axes import GREY, ORANGE
+from fairshap._figures.grid import new_grid
 
 _COLOURS = ("#0072b2", "#009e73", "#cc79a7")
 _PANELS = {
@@ -15,13 +16,13 @@ _PANELS = {
 }
 
 
-def draw_explainers(lines: pd.DataFrame, axes: Any = None) -> Any:
+def draw_explainers(lines: pd.DataFrame) -> Any:
     """Draw cost, error and wrong decisions of each explainer (``method``) on each table (``label``).
 
     The methods with a ``largest_error`` of NaN are the exact ones, with which the others are compared.
     """
     labels, methods = (list(dict.fromkeys(lines[name])) for name in ("label", "method"))
-    axes = np.atleast_1d(new_axes(len(_PANELS), axes, size=(3.9, 1.0 + 0.26 * len(labels) * len(methods))))
+    axes = new_grid(1, len(_PANELS), size=(3.9, 1.0 + 0.26 * len(labels) * len(methods)))[0]
     colours = iter(_COLOURS)
     by_method = {
         method: ORANGE

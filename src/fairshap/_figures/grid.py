@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from fairshap._figures.axes import new_axes
+from fairshap._figures.axes import new_figure
 
 
 def new_grid(n_rows: int, n_columns: int, *, size: tuple[float, float]) -> Any:
-    """Return new axes in rows and columns, each of that size, as an array of two dimensions."""
-    figure = new_axes(size=size).figure
-    figure.clear()
+    """Return new axes in rows and columns, each of that size, as an array of two dimensions, for a file."""
+    figure = new_figure()
     figure.set_size_inches(size[0] * n_columns, size[1] * n_rows)
     return figure.subplots(n_rows, n_columns, squeeze=False)
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from fairshap._figures.axes import BLUE, GREY, ORANGE, new_axes
+from fairshap._figures.axes import BLUE, GREY, ORANGE
+from fairshap._figures.grid import legend_below, new_grid
 
 # Colours that people who see colours differently tell apart; FairSHAP's is the one that stands out.
 _COLOURS = (GREY, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", BLUE)
@@ -26,14 +26,11 @@ def _settings_axis(axes: Any, labels: Sequence[str]) -> None:
             ax.axhline(between - 0.5, color=GREY, lw=0.4, alpha=0.5)
 
 
-def draw_comparison(
-    compared: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str], axes: Any = None
-) -> Any:
+def draw_comparison(compared: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str]) -> Any:
     """Draw each metric: by setting (``label``) and method ours with its deviation, and the paper's hollow."""
     labels = list(dict.fromkeys(compared["label"]))
-    axes = np.atleast_1d(
-        new_axes(len(metrics), axes, size=(3.4, 1.2 + 0.16 * len(labels) * (len(methods) + 1)))
-    )
+    height = 1.2 + 0.16 * len(labels) * (len(methods) + 1)
+    axes = new_grid(1, len(metrics), size=(3.4, height))[0]
     colours = _colours(methods)
     for ax, metric in zip(axes, metrics, strict=True):
         lines = compared[compared["metric"] == metric]
@@ -47,15 +44,14 @@ def draw_comparison(
         ax.margins(x=0.08)
     _settings_axis(axes, labels)
     axes[0].plot([], [], "D", color="black", mfc="none", ms=4.5, label="the paper's")
-    handles, names = axes[0].get_legend_handles_labels()
-    axes[0].figure.legend(handles, names, loc="outside lower center", ncols=len(handles), frameon=False)
+    legend_below(axes[0])
     return axes
 
 
-def draw_changes(signs: pd.DataFrame, metrics: Sequence[str], axes: Any = None) -> Any:
+def draw_changes(signs: pd.DataFrame, metrics: Sequence[str]) -> Any:
     """Draw how each metric changes relative to the baseline, with its interval, and the paper's hollow."""
     labels = list(dict.fromkeys(signs["label"]))
-    axes = np.atleast_1d(new_axes(len(metrics), axes, size=(3.4, 1.2 + 0.36 * len(labels))))
+    axes = new_grid(1, len(metrics), size=(3.4, 1.2 + 0.36 * len(labels)))[0]
     for ax, metric in zip(axes, metrics, strict=True):
         lines = signs[signs["metric"] == metric]
         at = lines["label"].map(labels.index).to_numpy(dtype=float)
@@ -69,6 +65,5 @@ def draw_changes(signs: pd.DataFrame, metrics: Sequence[str], axes: Any = None) 
         ax.xaxis.set_major_formatter("{x:+.0%}")
         ax.set_title(f"{metric.upper()}, change")
     _settings_axis(axes, labels)
-    handles, names = axes[0].get_legend_handles_labels()
-    axes[0].figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False)
+    legend_below(axes[0])
     return axes

@@ -109,7 +109,7 @@ def _fairness(comparison: Comparison | None) -> dict[str, Any]:
     drawn = figure(
         "fairness",
         "DR, DP, EO and PQP with 95 % intervals; the numbers are in the table.",
-        lambda: draw_comparison(comparison),
+        lambda drawn: draw_comparison(comparison, drawn),
     )
     lines = _setting.fairness_lines(comparison)
     return {"fairness": lines, "fairness_how": comparison.how, "fairness_figure": drawn}
@@ -122,7 +122,7 @@ def _columns_of(findings: Findings, redact: bool) -> dict[str, Any]:
         drawn = figure(
             "columns",
             "Attributions of the heaviest columns, one dot a row, by group; the means are in the table.",
-            lambda: _columns.plot_columns(findings),
+            lambda drawn: _columns.plot_columns(findings, drawn),
         )
     context: dict[str, Any] = {"columns": lines, "columns_hidden": hidden, "columns_figure": drawn}
     if redact:
@@ -154,7 +154,7 @@ def _risks(findings: Findings) -> dict[str, Any]:
     drawn = figure(
         "risks",
         "How many rows have which risk; the figures are in the text.",
-        lambda: draw_risk_change(findings),
+        lambda drawn: draw_risk_change(findings, drawn),
     )
     edited = certificate.edited
     risen = int(exceeds(certificate.dr_after, certificate.dr_before, findings.asked.risk.unit)[edited].sum())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from fairshap._figures.axes import BLUE, GREY, ORANGE
+from fairshap._figures.axes import BLUE, GREY, ORANGE, new_figure
 
 # What text and lines are drawn in; the page says which colour that is.
 _INK = "#101418"
@@ -31,7 +31,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def figure(name: str, description: str, draw: Callable[[], Any]) -> str:
+def figure(name: str, description: str, draw: Callable[[Any], Any]) -> str:
     """Return a figure as SVG.
 
     Parameters
@@ -41,7 +41,7 @@ def figure(name: str, description: str, draw: Callable[[], Any]) -> str:
     description : str
         What a screen reader says.
     draw : function
-        Draws it and returns its axes.
+        Draws it on the figure that it is given.
     """
     import matplotlib as mpl
 
@@ -50,8 +50,9 @@ def figure(name: str, description: str, draw: Callable[[], Any]) -> str:
         # The browser has the letters that matplotlib's own font lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         warnings.filterwarnings("ignore", "Matplotlib currently does not support")
-        axes = draw()
-        drawn = getattr(axes, "figure", None) or axes[0].figure
+        # Not one of pyplot's: it would be shown once more below the page in a notebook.
+        drawn = new_figure()
+        draw(drawn)
         drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return _clean(file.getvalue(), name, description)
 
