@@ -66,6 +66,18 @@ def test_wrong_usage_has_a_code_of_its_own(refuse, people):
     assert "both want standard output" in refuse("repair", people, *WHO, "--out", "-", "--json", code=2)
 
 
+def test_a_range_that_is_none_is_refused(refuse, people):
+    table = ["audit", people, "-t", "risk", "-s"]
+    said = refuse(*table, "age", "-p", "39..20", code=2)
+    assert "--privileged 39..20 is upside down" in said
+    assert "give 20..39. " in said
+    assert "give -1.5..2e1. " in refuse(*table, "age", "-p", "2e1..-1.5", code=2)
+    for text in ("..", "nan..3", "1.2.3..4", "20..x"):
+        assert "give a range for --privileged, such as" in refuse(*table, "age", "-p", text)
+    assert "--privileged 20..39 does not occur in column 'sex'" in refuse(*table, "sex", "-p", "20..39")
+    assert "picks none of them" in refuse(*table, "age", "-p", "500..600")
+
+
 def test_files_are_not_overwritten_and_the_input_never_is(refuse, people, tmp_path):
     there = tmp_path / "there.csv"
     there.write_text("old")

@@ -264,6 +264,10 @@ def test_several_sensitive_columns_ranges_and_labels(capsys, people):
     found = result(capsys, "audit", people, *table, "-s", "age", "-p", "30..60")
     assert found["data"]["privileged"] == "[30.0, 60.0]"
     assert {group["group"] for group in found["groups"]} == {"[30.0, 60.0]", "others"}
+    found = result(capsys, "audit", people, *table, "-s", "age", "-p", "27..27")
+    assert {group["group"]: group["rows"] for group in found["groups"]}["[27.0, 27.0]"] == (
+        pd.read_csv(people)["age"] == 27
+    ).sum()
     # Of several labels one is compared with the rest.
     table[1] = "job"
     found = result(capsys, "audit", people, *table, "-s", "sex", "-p", "male", "--positive", "2")

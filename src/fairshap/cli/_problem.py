@@ -20,7 +20,8 @@ _KNOWN += [("negative", "positive"), ("neg", "pos")]
 
 # Different numbers from which on a sensitive column is a quantity, whose privileged values are a range.
 _QUANTITY = 32
-_RANGE = re.compile(r"^\s*(-?[0-9.]*[0-9])?\s*\.\.\s*(-?[0-9.]*[0-9])?\s*$")
+_NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
 
 
 @dataclass(slots=True)
@@ -161,11 +162,7 @@ def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) ->
     numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
     bounds = _RANGE.match(texts[0]) if numeric and len(texts) == 1 else None
     if bounds and any(bounds.groups()):
-        low, high = (float(end) if end else None for end in bounds.groups())
-        infinity = float("inf")
-        return pd.Interval(
-            -infinity if low is None else low, infinity if high is None else high, closed="both"
-        )
+        return _read_range(*bounds.groups())
     if numeric and len(values[name]) > _QUANTITY:
         middle = plain(frame[name].median())
         raise GroupError(
@@ -174,6 +171,16 @@ def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) ->
         )
     found = [_find(text, name, values[name]) for text in texts]
     return found[0] if len(found) == 1 else found
+
+
+def _read_range(first: str | None, last: str | None) -> pd.Interval:
+    """Return the values between two ends, both among them; without an end, all on that side."""
+    low, high = float(first or "-inf"), float(last or "inf")
+    if low > high:
+        raise typer.BadParameter(
+            f"--privileged {first}..{last} is upside down: the smaller end comes first; give {last}..{first}"
+        )
+    return pd.Interval(low, high, closed="both")
 
 
 def _find(text: str, name: str, values: list[Any]) -> Any:
