@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, tune
+from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, metrics, tune
 from fairshap._figures.report import thin
 from fairshap.exceptions import FileError, InputError, NothingToRepairWarning
 from tests.report.conftest import HOSTILE, IMAGE, SCRIPT, hostile_table
@@ -147,6 +147,24 @@ def test_tables_have_captions_and_scopes_and_figures_descriptions(report):
     drawn = [attrs for tag, attrs in tags if tag == "svg" and attrs.get("role") == "img"]
     assert len(drawn) == 5
     assert all(attrs["aria-label"] for attrs in drawn)
+
+
+def test_what_the_page_says_of_gaps_that_disagree_is_true(report):
+    assert "cannot all be zero, unless the model finds no positive at all" in report.html
+    assert (
+        "Even a model that is always right, with EO and PQP at zero, has a DP of that difference"
+        in report.html
+    )
+    y, group = np.array([1, 1, 0, 1, 0, 0]), np.repeat(["a", "b"], 3)
+    who = {"sensitive_features": group, "privileged": "a"}
+    gaps = (metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity)
+    # Two thirds of group a are positive, one third of group b.
+    assert [gap(y, y, **who) for gap in gaps] == pytest.approx([1 / 3, 0, 0])
+    for bits in product([0, 1], repeat=len(y)):
+        predicted = np.array(bits)
+        both_predicted = all(predicted[group == name].any() for name in "ab")
+        if predicted @ y and both_predicted:
+            assert max(gap(y, predicted, **who) for gap in gaps) > 0.1
 
 
 def test_the_ledger_and_the_slider_are_those_of_the_repair(fitted, report):
