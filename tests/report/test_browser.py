@@ -9,8 +9,10 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from sklearn.linear_model import LogisticRegression
 
-from tests.report.conftest import HOSTILE
+from fairshap import FairSHAP
+from tests.report.conftest import HOSTILE, hostile_table
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -69,6 +71,37 @@ def test_the_slider_answers_to_the_keyboard(page, report):
     slider.send_keys(Keys.HOME)
     assert f"{report.sweep.cells[0]:,} cells in {report.sweep.rows[0]:,} rows" in out.text
     assert f"{report.sweep.risk[0]:.4f}" in out.text
+
+
+def test_the_printed_page_says_how_much_of_the_ledger_it_holds(page, fitted):
+    total = len(fitted.edits_)
+    said = page.find_element(By.CSS_SELECTOR, "#ledger > p")
+    assert said.text.startswith("Every edit: which cell")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert len(column(page, 0)) == 50 < total
+    assert said.text.startswith(f"The 50 largest of {total:,} edits: which cell")
+    assert said.text.endswith(
+        "The ledger's file holds all of them: --edits on the command line, edits_.write in Python."
+    )
+    page.execute_script("document.getElementById('ledger-next').click()")
+    n_shown = len(column(page, 0))
+    assert said.text.startswith(f"{n_shown} of {total:,} edits, as searched and sorted on the screen: ")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert said.text.startswith("Every edit: which cell")
+
+
+def test_a_short_ledger_is_printed_whole(browser, tmp_path):
+    X, y = hostile_table()
+    model = FairSHAP(LogisticRegression(), sensitive="sex", privileged="m", threshold=0.005, random_state=0)
+    report = model.set_params(strategy="budget", budget=20).fit(X, y).report()
+    report.write(tmp_path / "report.html")
+    browser.get((tmp_path / "report.html").as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    said = browser.find_element(By.CSS_SELECTOR, "#ledger > p").text
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert len(column(browser, 0)) == len(model.edits_) == 20
+    assert said.startswith("Every edit: which cell")
+    assert said.endswith("from which row.")
 
 
 def test_the_ledger_is_searched_and_sorted(page, fitted):

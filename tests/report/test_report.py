@@ -179,6 +179,16 @@ def test_the_ledger_and_the_slider_are_those_of_the_repair(fitted, report):
     assert sweep["cells"] == sorted(sweep["cells"], reverse=True)
 
 
+def test_without_a_script_the_ledger_says_how_much_of_it_is_there(fitted, report):
+    total = len(fitted.edits_)
+    assert total > 100
+    assert f"<caption>The 100 largest of {total:,} edits; the others need a script</caption>" in report.html
+    plain = report.html.split("<noscript>")[1].split("</noscript>")[0]
+    assert plain.count('<th scope="row">') == 100
+    few = FairSHAP(**fitted.get_params(deep=False)).set_params(strategy="budget", budget=20)
+    assert "<caption>All edits</caption>" in few.fit(*hostile_table()).report().html
+
+
 def test_a_redacted_report_holds_no_value_and_no_label_of_a_row(fitted):
     X, _ = hostile_table()
     redacted = fitted.report(redact=True).html

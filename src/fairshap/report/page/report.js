@@ -26,7 +26,7 @@
   function setUpLedger() {
     const table = byId("ledger-table");
     if (!table) return;
-    const { texts, lines } = data("ledger-data");
+    const { texts, lines, total } = data("ledger-data");
     const size = 50;
     // Where each field stands in a line; text fields are positions in texts.
     const place = new Map([["row", 0], ["column", 2], ["old", 3], ["new", 4], ["phi", 5], ["reference", 6]]);
@@ -41,6 +41,8 @@
 
     const body = table.tBodies[0];
     const status = byId("ledger-status");
+    const printed = byId("ledger-printed");
+    const rest = byId("ledger-rest");
     const previous = byId("ledger-previous");
     const next = byId("ledger-next");
     const keys = Array.from(table.tHead.rows[0].cells, (cell) => cell.dataset.key);
@@ -84,6 +86,16 @@
       status.textContent = shown.length ? `${what}, page ${page + 1} of ${whole.format(pages)}` : "No edit matches.";
       previous.disabled = page === 0;
       next.disabled = page === pages - 1;
+      sayWhatIsPrinted(rows.length);
+    }
+
+    // On paper there is one page of the table, as it stands on the screen, and no other to turn to.
+    function sayWhatIsPrinted(count) {
+      const some = `${whole.format(count)} of ${whole.format(total)} edits, as searched and sorted on the screen`;
+      const areLargest = page === 0 && key === "phi" && sign < 0 && shown.length === lines.length;
+      const largest = `The ${whole.format(count)} largest of ${whole.format(total)} edits`;
+      printed.textContent = count === total ? "Every edit" : areLargest ? largest : some;
+      rest.hidden = count === total;
     }
 
     function sort() {
