@@ -23,6 +23,7 @@
     ├── PooledGroupsWarning           groups of few rows, taken as one
     ├── WeightsWarning                an estimator that takes no weights: no twins, or repeated rows
     ├── SkippedWarning                what could not be trained, left out of a comparison
+    ├── CopiedAttributeWarning        columns that tell the sensitive attribute exactly
     ├── WorseModelWarning             a repaired model that is worse on rows that were held out
     ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
@@ -32,6 +33,7 @@
 __all__ = [
     "CellTypeError",
     "ColumnError",
+    "CopiedAttributeWarning",
     "FairshapError",
     "FairshapWarning",
     "FewReferencesWarning",
@@ -152,6 +154,10 @@ class WeightsWarning(FairshapWarning):
 
 class SkippedWarning(FairshapWarning):
     """What could not be trained is left out of a comparison; the text says why."""
+
+
+class CopiedAttributeWarning(FairshapWarning):
+    """Columns beside the sensitive attribute tell it exactly: switched alone, it changes little."""
 
 
 class WorseModelWarning(FairshapWarning):

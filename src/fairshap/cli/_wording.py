@@ -24,6 +24,7 @@ _PHRASES = {
     "name them in missing": "name them in --missing",
     "name the column in categorical": "name the column in --categorical",
     "name it in drop": "name it in --drop",
+    "out of X, or name it in sensitive too": "out with --drop, or name it with --sensitive too",
     "Give its encoding": "Give its --encoding",
     "format, delimiter and encoding are": "--format, --delimiter and --encoding are",
     "delimiter and encoding are": "--delimiter and --encoding are",

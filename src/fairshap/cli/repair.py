@@ -21,6 +21,7 @@ from fairshap.comparing import Comparison
 from fairshap.comparing import evaluate as compare
 from fairshap.edits import Guard
 from fairshap.exceptions import (
+    CopiedAttributeWarning,
     FewReferencesWarning,
     MarginWarning,
     ModelError,
@@ -186,7 +187,12 @@ def repair_table(
         return Done(sampler, None)
     # What is to be said of the references of the whole table is not said again of each fold.
     with output.warnings(
-        NothingToRepairWarning, MarginWarning, UnmatchedRowsWarning, FewReferencesWarning, PooledGroupsWarning
+        NothingToRepairWarning,
+        MarginWarning,
+        UnmatchedRowsWarning,
+        FewReferencesWarning,
+        PooledGroupsWarning,
+        CopiedAttributeWarning,
     ):
         alike, with_twins = (
             FairSHAP(

@@ -15,8 +15,14 @@ from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
 from fairshap.evaluation import Judgement, judge, means_over_folds, resample, warn_of_skipped
-from fairshap.exceptions import InputError, MissingExtraError, TargetError, WeightsWarning
-from fairshap.groups import Labels, Privileged, Setting
+from fairshap.exceptions import (
+    CopiedAttributeWarning,
+    InputError,
+    MissingExtraError,
+    TargetError,
+    WeightsWarning,
+)
+from fairshap.groups import Labels, Privileged, Setting, warn_of_copies
 from fairshap.models import Weighing, default_estimator
 from fairshap.table import open_store
 
@@ -92,6 +98,7 @@ def evaluate(
     made = read_methods(methods, estimator=estimator, random_state=seed, n_jobs=n_jobs, **who, **params)
     X = open_store(X).native
     setting = Setting.read(X, sensitive, privileged)
+    warn_of_copies(setting)
     n_rows = setting.table.n_rows
     labels = Labels.read(y, n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
@@ -105,8 +112,9 @@ def evaluate(
         Weighing.of(estimator, X, labels.values).warn_of_repeats()
     failed: dict[str, Exception] = {}
     with (
-        # What is to be said of the weights has been said once for all folds.
+        # What is to be said of the weights, and of the whole table, has been said once for all folds.
         catch_warnings(action="ignore", category=WeightsWarning),
+        catch_warnings(action="ignore", category=CopiedAttributeWarning),
         Progress("Evaluating", len(folds) * len(made), verbose) as progress,
     ):
         for train, test in folds:

@@ -16,7 +16,7 @@ from fairshap.estimators._reasons import why_nothing
 from fairshap.estimators._reporting import compare, findings_of
 from fairshap.estimators._trying import best_threshold, warn_if_worse
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.groups import Labels, Setting, check_order, check_weights
+from fairshap.groups import Labels, Setting, check_order, check_weights, warn_of_copies
 from fairshap.matching import match_rows
 from fairshap.models import Weighing, fit_model, fit_weighted, is_frozen
 from fairshap.repair import Augment, Consultation, is_risk
@@ -218,6 +218,7 @@ class FairSHAP(SamplerMixin, Repairer):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         setting = self._setting(X, sensitive_features)
+        warn_of_copies(setting)
         check_order(X, y, "y")
         augment = self._twins()
         is_auto = isinstance(self.threshold, str) and self.threshold == "auto"

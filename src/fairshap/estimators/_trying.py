@@ -14,7 +14,7 @@ from fairshap._progress import Progress
 from fairshap._typing import Ints, Native
 from fairshap.evaluation import MEASURES, Consultant, Outcome, Table, Trial, folds_of, run_trials
 from fairshap.exceptions import InputError, ModelError, TargetError, WorseModelWarning
-from fairshap.groups import Labels, Setting
+from fairshap.groups import Labels, Setting, warn_of_copies
 from fairshap.models import Weighing, is_frozen
 from fairshap.repair import Augment
 from fairshap.table import open_store
@@ -69,6 +69,7 @@ class FoldedTable:
         """Return a table as a sampler reads it, or say what keeps a function from trying repairs on it."""
         X = open_store(X).native
         setting = sampler._setting(X)
+        warn_of_copies(setting)
         labels = sampler._labels(y, setting.table.n_rows)
         check_two_labels(setting, labels, what)
         check_unfitted(sampler, what)

@@ -1,5 +1,6 @@
 """Groups: the sensitive attribute and the label split the rows into strata."""
 
+from fairshap.groups._copies import warn_of_copies
 from fairshap.groups._groups import COMPARISONS, Comparison, Groups, Privileged
 from fairshap.groups._hiding import Hiding
 from fairshap.groups._labels import Labels, is_continuous, read_target
@@ -24,4 +25,5 @@ __all__ = [
     "read_attribute",
     "read_target",
     "split_quantity",
+    "warn_of_copies",
 ]
