@@ -14,7 +14,7 @@ from fairshap._typing import Floats, Native
 from fairshap.baselines._removal import SensitiveRemover
 from fairshap.exceptions import ModelError
 from fairshap.groups import Labels, check_weights
-from fairshap.models import Weighing, fit_weighted, may_name_columns, repeats_of
+from fairshap.models import Weighing, fit_weighted, needs_columns, repeats_of
 from fairshap.table import Table, open_store
 
 
@@ -156,8 +156,10 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             weighing = Weighing.of(self.estimator, table.native, labels.values)
             weighing.check()
         baseline: Any = None if self.baseline is None else clone(self.baseline)
-        if isinstance(baseline, SensitiveRemover) and may_name_columns(self.estimator):
-            baseline.set_params(hold=True)
+        if isinstance(baseline, SensitiveRemover) and not baseline.hold:
+            baseline.fit(table.native, sensitive_features=sensitive_features)
+            removed = set(range(len(table.names))) - set(baseline.kept_.tolist())
+            baseline.set_params(hold=needs_columns(self.estimator, table, removed))
         prepared = prepare(
             baseline, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )

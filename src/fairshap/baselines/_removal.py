@@ -19,8 +19,10 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
     Discriminative risk is then zero; what the other columns tell about the attribute stays. An attribute that
     is given beside the table is not in it, and nothing is dropped. Test rows are transformed too.
 
-    A pipeline that names its columns, or counts on their places, cannot do without one of them: with ``hold``
-    the column stays and has the same value in all rows. :class:`BaselineClassifier` sees to that.
+    A pipeline that names its columns, or counts on their places, cannot do without one of them; and without
+    the only column of words an estimator would no longer be fitted behind the encoding, which also
+    standardises the numbers. With ``hold`` the column stays and has the same value in all rows.
+    :class:`BaselineClassifier` sees to that.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
         names = setting.own.names
         self._hiding = Hiding.of(setting, self.hold)
         self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
-        if not len(self.kept_):
+        if len(self._hiding.columns) == len(names):
             raise InputError(
                 f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
             )

@@ -20,7 +20,7 @@ from fairshap.exceptions import (
     UnmatchedRowsWarning,
 )
 from fairshap.groups import Hiding, Labels, Setting
-from fairshap.models import may_name_columns
+from fairshap.models import needs_columns
 from fairshap.repair import Consultation, Recipe
 from fairshap.table import open_store
 
@@ -200,7 +200,7 @@ def _train(
 ) -> tuple[Any, int]:
     """Return the model of a trial, trained on the rows of a fold, and the number of its edits."""
     if trial.drops:
-        hiding = Hiding.of(setting, hold=may_name_columns(consultant._estimator()))
+        hiding = Hiding.of(setting, needs_columns(consultant._estimator(), setting.own, setting.columns))
         rest = hiding.apply(open_store(X))
         return Blind(consultant._refit(rest, y, None), hiding), 0
     if trial.recipe is None:

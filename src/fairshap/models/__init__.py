@@ -10,7 +10,7 @@ from fairshap.models._fitting import (
     default_estimator,
     fit_model,
     is_frozen,
-    may_name_columns,
+    needs_columns,
 )
 from fairshap.models._kinds import takes_quantities
 from fairshap.models._scorer import Scorer
@@ -25,7 +25,7 @@ __all__ = [
     "fit_model",
     "fit_weighted",
     "is_frozen",
-    "may_name_columns",
+    "needs_columns",
     "repeats_of",
     "takes_quantities",
 ]

@@ -1,6 +1,6 @@
 """Fit the user's estimator on a raw table, behind the encoding if it needs one."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from inspect import signature
 from typing import Any
 
@@ -38,10 +38,18 @@ def is_frozen(estimator: Any) -> bool:
     return isinstance(estimator, FrozenEstimator)
 
 
-def may_name_columns(estimator: Any) -> bool:
-    """Say whether an estimator has a step that counts on columns by name or place, or is free to."""
+def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> bool:
+    """Say whether an estimator may be fitted in another way, or not at all, without some columns.
+
+    A step that counts on columns by name or place, or is free to, fails or takes another column for the one
+    that is missing. And if these are the only columns that are not numbers, it is for them that an estimator
+    is fitted behind the encoding: without them, the numbers would no longer be standardised.
+    """
     parts = estimator.get_params().values()
-    return any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts)
+    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
+        return True
+    others = [column for column in range(len(table.names)) if column not in columns]
+    return _are_numbers(table, others) and not _are_numbers(table, columns)
 
 
 def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any] | None = None) -> Any:
@@ -107,9 +115,7 @@ def _is_all_numbers(table: Table) -> bool:
     """Say whether any estimator can be expected to read the table, so that encoding would not help."""
     if table.is_array:
         return not len(table.category_columns)
-    if isinstance(table.native, pd.DataFrame):
-        return all(pd.api.types.is_numeric_dtype(dtype) for dtype in table.native.dtypes)
-    return False
+    return isinstance(table.native, pd.DataFrame) and _are_numbers(table, range(len(table.names)))
 
 
 def _may_be_raw(estimator: Any, table: Table) -> bool:
@@ -120,7 +126,7 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     """
     library = type(estimator).__module__.split(".")[0]
     if not isinstance(table.native, pd.DataFrame):
-        return library != "lightgbm" or _holds_numbers_only(table)
+        return library != "lightgbm" or _are_numbers(table, range(len(table.names)))
     numbered = any(
         isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
         for dtype in table.native.dtypes
@@ -133,11 +139,13 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     )
 
 
-def _holds_numbers_only(table: Table) -> bool:
-    """Say whether every column holds numbers or booleans themselves, not dates or decimals."""
+def _are_numbers(table: Table, columns: Iterable[int]) -> bool:
+    """Say whether columns hold numbers or booleans themselves, not dates or decimals, nor as categories."""
+    if isinstance(table.native, pd.DataFrame):
+        return all(pd.api.types.is_numeric_dtype(table.native.dtypes.iloc[column]) for column in columns)
     return all(
         isinstance(value, (int, float, np.number, np.bool_))
-        for column in range(len(table.names))
+        for column in columns
         for value in table.store.values(column, table.distinct(column)[:1])
     )
 
