@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -263,28 +263,40 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X)
 
 
+#: A table that an estimator takes as it is, and whose rows get no twins.
+NUMBERS = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
+NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "augment": None}
+
+
 def test_weights_reach_both_fits():
     weights = np.linspace(0.1, 2, 300)
-    X = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
-    options = {"sensitive": "group", "privileged": True, "augment": None}
     Recorder.seen.clear()
-    FairSHAPClassifier(Recorder(), **options).fit(X, D.y, sample_weight=weights)
+    FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=weights)
     assert len(Recorder.seen) == 2
     for seen in Recorder.seen:
         assert_array_equal(seen, weights)
     almost_none = np.where(D.y, 1, 1e-6)
     with pytest.warns(NothingToRepairWarning):
-        light = FairSHAPClassifier(Recorder(), **options).fit(X, D.y, sample_weight=almost_none)
-    assert (light.predict(X) == 1).all()
+        light = FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=almost_none)
+    assert (light.predict(NUMBERS) == 1).all()
 
 
 def test_one_weight_is_the_weight_of_every_row():
-    FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y, sample_weight=2.0)
+    Recorder.seen.clear()
+    FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=2.0)
+    assert len(Recorder.seen) == 2
+    for seen in Recorder.seen:
+        assert_array_equal(seen, np.full(300, 2.0))
 
 
 def test_weights_reach_a_search_inside():
-    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2)
-    FairSHAPClassifier(search, **SETTING).fit(D.X, D.y, sample_weight=np.ones(300))
+    weights = np.linspace(0.1, 2, 300)
+    Recorder.seen.clear()
+    search = GridSearchCV(Recorder(), {}, cv=KFold(2))
+    FairSHAPClassifier(search, **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=weights)
+    # Consulted and retrained: the search fits on the rows of either half, then on all of them.
+    for seen, expected in zip(Recorder.seen, 2 * [weights[150:], weights[:150], weights], strict=True):
+        assert_array_equal(seen, expected)
 
 
 def test_weights_that_cannot_be_used_are_refused():
