@@ -19,6 +19,7 @@ from fairshap.exceptions import (
     CopiedAttributeWarning,
     InputError,
     MissingExtraError,
+    PooledGroupsWarning,
     TargetError,
     WeightsWarning,
 )
@@ -99,6 +100,8 @@ def evaluate(
     X = open_store(X).native
     setting = Setting.read(X, sensitive, privileged)
     warn_of_copies(setting)
+    made = {name: _for_folds(method, X) for name, method in made.items()}
+    privileged = setting.privileged_in_parts
     n_rows = setting.table.n_rows
     labels = Labels.read(y, n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
@@ -181,6 +184,15 @@ def _train(
 def _weighs_twins(method: Any) -> bool:
     """Say whether rows weigh differently after a method because only some of them have twins."""
     return getattr(method, "augment", None) not in (None, "auto", "all")
+
+
+def _for_folds(method: Any, X: Native) -> Any:
+    """Return a method, or a copy that takes folds which lack some of the privileged values of the table."""
+    if method is None or not {"sensitive", "privileged"} <= set(method.get_params(deep=False)):
+        return method
+    with catch_warnings(action="ignore", category=PooledGroupsWarning):
+        known = Setting.read(X, method.sensitive, method.privileged).privileged_in_parts
+    return clone(method).set_params(privileged=known)
 
 
 def _keeps_attribute(baseline: Any) -> bool:

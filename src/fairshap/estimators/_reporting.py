@@ -62,7 +62,9 @@ def compare(
         except FairshapError as error:
             # A fold can lack a group that the table has; the rest of the report does not need it.
             return None, f"A fold of the table could not be repaired: {error}"
-    setting = fitted._setting(X_test)
+    # The test rows are a part of what was fitted on, in that they may lack some of the privileged values.
+    known = fitted._asked.risk.setting.privileged_in_parts
+    setting = clone(fitted).set_params(privileged=known)._setting(X_test)
     n_rows = setting.table.n_rows
     test_labels = fitted._labels(y_test, n_rows)
     models = [fitted.model_]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils import _safe_indexing
 
@@ -160,6 +161,12 @@ def _run_trials(
     skip: bool,
 ) -> list[Outcome]:
     outcomes = [Outcome() for _ in trials]
+    # A fold may lack a value of the attribute that the table has. Copies: to read a table may take a draw.
+    whole = clone(next(iter(consultants.values())))._setting(X)
+    consultants = {
+        name: clone(consultant).set_params(privileged=whole.privileged_in_parts)
+        for name, consultant in consultants.items()
+    }
     first = next(iter(consultants.values()))
     for train, test in folds:
         X_train, y_train = take_rows(X, train), _safe_indexing(y, train)

@@ -11,6 +11,7 @@ from fairshap._messages import listing, warn
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, OrderWarning
 from fairshap.groups._groups import Groups, Privileged
+from fairshap.groups._values import known_values
 from fairshap.table import Store, Table, is_missing, open_store, read_column
 
 
@@ -86,6 +87,11 @@ class Setting:
             store = store.append(name, added[-1])
         columns = tuple(range(len(table.names), len(table.names) + len(added)))
         return cls(table, Table.of(store), columns, groups, privileged, tuple(added))
+
+    @property
+    def privileged_in_parts(self) -> Privileged:
+        """Which values are privileged in parts of this table, which need not hold all of them."""
+        return known_values(self.privileged, self.groups.name)
 
     def with_references(self, R: Native) -> "Setting":
         """Return the setting of this table's rows with those of R, one for each, below them."""

@@ -109,6 +109,16 @@ def quantities(table: Table, column: int, rows: Ints, keys: Floats) -> NDArray[A
     return keys[rows]
 
 
+class KnownValues(list[Any]):
+    """Privileged values that a whole table holds, of which a part of it, such as a fold, may lack some."""
+
+
+def known_values(privileged: Any, name: Hashable) -> Any:
+    """Return what is privileged for parts of a table that holds all of it: several values as known ones."""
+    is_several = not callable(privileged) and _is_several(privileged, name)
+    return KnownValues(privileged) if is_several else privileged
+
+
 def choose_values(values: list[Any], privileged: Any, name: Hashable) -> list[bool]:
     """Return for each value whether it is privileged."""
     if isinstance(privileged, pd.Interval):
@@ -136,7 +146,7 @@ def choose_values(values: list[Any], privileged: Any, name: Hashable) -> list[bo
         )
     wanted = list(privileged) if _is_several(privileged, name) else [privileged]
     for value in wanted:
-        if not any(_same(value, known) for known in values):
+        if not isinstance(privileged, KnownValues) and not any(_same(value, known) for known in values):
             raise GroupError(
                 f"privileged={value!r} does not occur in {name!r}, which holds {listing(values)}."
                 f"{did_you_mean(value, values)}"
