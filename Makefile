@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 WITH ?= dev
 BIN := .venv/bin
 
-.PHONY: demo test setup browser kernels lint types layers tests bench clean
+.PHONY: demo test setup browser kernels lint types layers tests fuzz bench clean
 
 setup:
 	@test -n "$(PYTHON)" || { echo "fairshap needs Python 3.11 or later with venv; none was found on the PATH." >&2; exit 1; }
@@ -58,6 +58,12 @@ tests: setup kernels
 	@# Compiled kernels cannot be traced: here they run as plain Python, for the coverage.
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels --cov --cov-report= --cov-fail-under=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-append --cov-report=term
+
+# The properties alone, on 20 times as many examples, drawn anew; SEED=... repeats a run.
+SEED := $(shell date +%s)
+fuzz: setup kernels
+	@echo "Drawing examples with SEED=$(SEED)"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=fuzz --hypothesis-seed=$(SEED) tests
 
 # Writes benchmarks/RESULTS.md; takes about twenty minutes, with nothing else running. ONLY="repair growth" measures those again.
 bench: setup

@@ -8,6 +8,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Every run tries the same examples, so that what passes once passes again; `make fuzz` draws others.
+_ALWAYS = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", derandomize=True, max_examples=100, **_ALWAYS)
+settings.register_profile("fuzz", derandomize=False, max_examples=2000, print_blob=True, **_ALWAYS)
+settings.load_profile("default")
+
+
+def examples(count: int) -> settings:
+    """Return settings by which a property tries so many examples, and 20 times as many in a fuzz run."""
+    return settings(max_examples=count * settings().max_examples // 100)
+
 
 # No windows, whatever the screen.
 mpl.use("agg")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shap
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +16,7 @@ from fairshap import MatchPlan, attribute
 from fairshap.attribution import _game
 from fairshap.exceptions import InputError, MarginWarning
 from fairshap.metrics import discriminative_risk
-from tests.conftest import NumpyLogistic, to_library
+from tests.conftest import NumpyLogistic, examples, to_library
 
 COLUMN = {"sensitive": 0, "privileged": 1}
 
@@ -53,7 +53,7 @@ def plain_shapley(model, x, r, blocks):
     return phi / len(orders)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000))
 def test_values_are_those_of_a_plain_twin(seed):
     model, X, R = make_case(seed, rows=4)
@@ -74,7 +74,7 @@ def test_values_are_those_of_shap_s_exact_explainer():
         assert_allclose(phi, explainer(x[None]).values[0], atol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.sampled_from(["exact", "permutation"]))
 def test_values_sum_to_the_risk_minus_the_reference_s(seed, method):
     model, X, R = make_case(seed)
@@ -85,7 +85,7 @@ def test_values_sum_to_the_risk_minus_the_reference_s(seed, method):
     assert_allclose(a.reference_risk, discriminative_risk(model, switched, **COLUMN, reduce=None), atol=1e-15)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000))
 def test_equal_cells_the_attribute_and_unused_columns_get_exactly_nothing(seed):
     model, X, R = make_case(seed)
@@ -97,7 +97,7 @@ def test_equal_cells_the_attribute_and_unused_columns_get_exactly_nothing(seed):
     assert_allclose(values[:, 3], 0, atol=1e-15)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000))
 def test_columns_that_do_the_same_get_the_same(seed):
     model, X, R = make_case(seed)
@@ -112,7 +112,7 @@ def test_columns_that_do_the_same_get_the_same(seed):
     assert_allclose(values[:, 1], values[:, 2], atol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10_000), st.floats(0, 1))
 def test_the_values_of_a_mixture_of_references_are_the_mixture_of_the_values(seed, weight):
     model, X, _ = make_case(seed, rows=6)

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier, LGBMRegressor
 from numpy.testing import assert_allclose
@@ -33,6 +33,7 @@ import fairshap
 from fairshap import ColumnEncoder, MatchPlan, attribute, metrics
 from fairshap.attribution import _attribute
 from fairshap.models import Scorer
+from tests.conftest import examples
 
 WHO = {"sensitive": 0, "privileged": 1}
 
@@ -76,7 +77,7 @@ def test_the_values_of_total_variation_are_those_of_its_definition(n_classes):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_of_two_classes_the_total_variation_is_the_change_of_either(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 3))
@@ -136,7 +137,7 @@ TREES = {
 
 
 @pytest.mark.parametrize("name", TREES)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(
     seed=st.integers(0, 10_000), scale=st.sampled_from([1e-3, 1.0, 1e5]), level=st.sampled_from([0.0, 7.0])
 )

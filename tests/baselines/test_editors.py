@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -11,7 +11,7 @@ from fairshap.baselines._editors import _rows_with_another
 from fairshap.exceptions import InputError
 from fairshap.table import Table
 from tests.baselines.conftest import EDITORS, WHO, D, make
-from tests.conftest import to_library, to_pandas
+from tests.conftest import examples, to_library, to_pandas
 
 
 @pytest.mark.parametrize("kind", EDITORS)
@@ -69,7 +69,7 @@ def test_all_cells_of_columns_with_several_values_can_be_drawn():
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=12).filter(lambda cells: len(set(cells)) > 1))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_rows_with_another_value_are_equally_likely(cells):
     table = Table.read(pd.DataFrame({"x": cells}))
     for row, cell in enumerate(cells):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -14,7 +14,7 @@ from fairshap.baselines import DisparateImpactRemover
 from fairshap.baselines._quantiles import full_repair
 from fairshap.exceptions import ColumnError, InputError, UnseenGroupsWarning
 from tests.baselines.conftest import SHIFTED, WHO, D
-from tests.conftest import to_library, to_pandas
+from tests.conftest import examples, to_library, to_pandas
 
 LEVELS = st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 0.77, 1.0])
 
@@ -66,7 +66,7 @@ def columns(draw):
 
 
 @given(columns(), LEVELS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_column_is_repaired_as_by_hand(column, level):
     values, groups = column
     X = np.column_stack([groups, values])
@@ -76,7 +76,7 @@ def test_a_column_is_repaired_as_by_hand(column, level):
 
 
 @given(columns())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_at_full_repair_the_order_within_a_group_stays_and_quantiles_are_shared(column):
     values, groups = column
     known, codes = np.unique(values, return_inverse=True)
@@ -87,7 +87,7 @@ def test_at_full_repair_the_order_within_a_group_stays_and_quantiles_are_shared(
 
 
 @given(st.integers(0, 2**32 - 1), LEVELS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_two_groups_are_repaired_as_by_aif360(seed, level):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(10, 60))

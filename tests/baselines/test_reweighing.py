@@ -1,14 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap.baselines import Reweigher
 from fairshap.exceptions import TargetError, UnseenGroupsWarning
 from tests.baselines.conftest import WHO, D
-from tests.conftest import to_library
+from tests.conftest import examples, to_library
 
 
 @st.composite
@@ -21,7 +21,7 @@ def strata(draw):
 
 
 @given(strata())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_weight_is_expected_over_observed(case):
     group, y, given = case
     reweigher = Reweigher(sensitive=0, privileged=0).fit(group[:, None], y, sample_weight=given)
@@ -33,7 +33,7 @@ def test_the_weight_is_expected_over_observed(case):
 
 
 @given(strata())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_after_weighing_group_and_label_are_independent_where_all_strata_have_rows(case):
     group, y, given = case
     weights = Reweigher(sensitive=0, privileged=0).fit(group[:, None], y, sample_weight=given).sample_weight_

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
@@ -26,7 +26,7 @@ from fairshap.attribution._game import Game
 from fairshap.edits import certify
 from fairshap.exceptions import InputError
 from fairshap.matching import Nearest
-from tests.conftest import LIBRARIES, to_library, to_pandas
+from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::fairshap.exceptions.FairshapWarning"),
@@ -124,7 +124,7 @@ def gaps_of(certificate):
     return (c["dr_after"] - (c["dr_before"] - c["sum_phi"] + c["residual"]))[c["residual"].notna()]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(case=CASES)
 def test_the_risk_after_is_that_before_less_the_attributions_plus_the_residual(case):
     fs, X = repair(**case)
@@ -182,7 +182,7 @@ def test_a_player_of_several_columns_counts_once():
     assert_allclose(gaps_of(c), 0.0, atol=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 10_000))
 def test_the_residual_is_what_edited_and_kept_players_do_together(seed):
     X, y = people_of(seed, 40)

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from fairshap import datasets, metrics
 from fairshap.evaluation._judging import Judgement, judge, means_over_folds, measures_of, resample
 from fairshap.groups import Labels, Setting
+from tests.conftest import examples
 
 
 def random_fold(rng, n=40):
@@ -15,7 +16,7 @@ def random_fold(rng, n=40):
     return Judgement(true, predicted, rng.integers(-1, 2, n).astype(np.int8), rng.random(n))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.integers(0, 1000), st.integers(3, 40))
 def test_the_measures_are_those_of_the_metrics(seed, n):
     fold = random_fold(np.random.default_rng(seed), n)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import files
@@ -86,7 +86,6 @@ def test_what_is_asked_for_overrides_what_is_inferred():
         infer("1", "x", "2", "x", asked="numeric")
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("+-01.9e"), max_size=4), min_size=1))
 def test_leading_zeros_are_found_in_any_slice(texts):
     def has_one(text: str) -> bool:

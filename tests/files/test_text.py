@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import files
@@ -49,7 +49,6 @@ def write_and_read(source: files.Source, folder: str, edits: Edits | None) -> by
     return out.read_bytes()
 
 
-@settings(deadline=None)
 @given(delimited_files())
 def test_without_edits_every_byte_stays(drawn):
     data, delimiter = drawn
@@ -63,7 +62,6 @@ def test_without_edits_every_byte_stays(drawn):
         assert len(source.frame) == len(expected) - 1
 
 
-@settings(deadline=None)
 @given(delimited_files(), st.data())
 def test_with_edits_only_those_cells_change_and_get_the_reference_s_text(drawn, choice):
     data, delimiter = drawn
@@ -85,7 +83,6 @@ def test_with_edits_only_those_cells_change_and_get_the_reference_s_text(drawn, 
     assert out.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
 
 
-@settings(deadline=None)
 @given(
     st.one_of(st.binary(max_size=60), st.text(st.sampled_from('ab01,;"\r\n'), max_size=60).map(str.encode))
 )

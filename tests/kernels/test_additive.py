@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
@@ -11,6 +11,7 @@ from fairshap._kernels import additive
 from fairshap._kernels.additive import Sums, gauss_rules, solve_sums
 from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
+from tests.conftest import examples
 
 
 def random_sums(
@@ -47,7 +48,7 @@ def by_definition(sums):
     return shapley_values(risk), risk[:, -1], risk[:, 0], np.ones(n_pairs, dtype=np.bool_)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     st.integers(0, 10_000),
     st.integers(1, 8),

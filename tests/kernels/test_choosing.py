@@ -1,11 +1,12 @@
 """The best choice of players against a plain twin: every coalition's row through every tree."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap._kernels.choosing import choose_players
+from tests.conftest import examples
 from tests.kernels.test_trees import BASE, N_CUTS, N_FEATURES, make, plain_margin, random_trees
 
 PLAYER = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
@@ -24,7 +25,7 @@ def plain_risk(trees, x, r, switched, contrasts, replaced, is_logistic):
     return max(abs(outputs[a] - outputs[b]) for a, b in contrasts)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 10_000),
     st.booleans(),

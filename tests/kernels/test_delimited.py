@@ -3,7 +3,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap._kernels import delimited
@@ -28,7 +28,6 @@ def cut_fields(data: bytes, starts, stops, width: int) -> list[list[str]]:
     return [[cell[0] for cell in cells[k : k + width]] for k in range(0, len(cells), width)]
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_rows_and_fields_are_those_of_the_csv_module(text):
     data = text.encode()
@@ -46,7 +45,6 @@ def test_rows_and_fields_are_those_of_the_csv_module(text):
         assert wrapped == any(end in cell for row in expected for cell in row for end in "\r\n")
 
 
-@settings(deadline=None)
 @given(TEXTS, st.text(st.sampled_from("a,\r\n"), max_size=5))
 def test_a_quote_that_is_never_closed_is_told(above, rest):
     lines = above.replace('"', "").replace(",", "") + "\n"

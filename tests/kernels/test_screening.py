@@ -3,11 +3,12 @@
 from math import comb
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from fairshap._kernels.screening import MOST_SCREENED, bound_pairs
+from tests.conftest import examples
 from tests.kernels.test_trees import N_CUTS, N_FEATURES, make, random_trees, solve
 
 
@@ -20,7 +21,7 @@ def bound(walker, rows, references, switched):
     return bounds, full, empty
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.booleans(), st.integers(2, 3), st.booleans(), st.booleans())
 def test_no_value_exceeds_its_bound(seed, logistic, n_values, by_row, is_mean):
     rng = np.random.default_rng(seed)

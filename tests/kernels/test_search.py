@@ -1,7 +1,7 @@
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
@@ -13,6 +13,7 @@ from fairshap._kernels.costs import Costs, equal_costs, terms_of
 from fairshap._kernels.distance import nearest_both_ways, search_plainly
 from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.search import search
+from tests.conftest import examples
 
 # What overflows in machine code does so silently; without the compiler numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
@@ -59,7 +60,6 @@ def assert_same_search(a, codes_a, b, codes_b, costs, threads, k=1):
             assert plain.tobytes() == compiled.tobytes()
 
 
-@settings(deadline=None)
 @given(sides(), st.integers(1, 3), st.integers(1, 8))
 def test_the_compiled_search_is_the_plain_one_to_the_last_bit(drawn, threads, k):
     (a, codes_a), (b, codes_b), costs = drawn
@@ -67,7 +67,7 @@ def test_the_compiled_search_is_the_plain_one_to_the_last_bit(drawn, threads, k)
 
 
 @needs_compiler
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(sides(most_rows=1500), st.integers(1, 3), st.sampled_from([1, 2, 5, 70, 2000]))
 def test_so_it_is_over_many_blocks(drawn, threads, k):
     (a, codes_a), (b, codes_b), costs = drawn

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -13,6 +13,7 @@ from fairshap._kernels.pairs import count_players, solve_pairs
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._kernels.trees import Trees, active_counts
 from fairshap._kernels.walking import make_walker
+from tests.conftest import examples
 
 N_FEATURES, N_CUTS = 5, 3
 BASE = 0.25
@@ -115,7 +116,7 @@ def plain_solution(
     return phi, values[-1], values[0]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.integers(2, 3), st.booleans(), st.booleans())
 def test_the_walker_finds_what_the_definition_says(seed, categories, logistic, n_values, by_row, is_mean):
     rng = np.random.default_rng(seed)
@@ -162,7 +163,7 @@ def test_games_of_many_players_are_those_of_the_definition(n_players, n_trees, d
     assert_allclose([full[0], empty[0]], expected[1:], atol=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.integers(0, 10_000), st.booleans())
 def test_single_coalitions_have_the_risks_that_the_walker_sums_up(seed, logistic):
     rng = np.random.default_rng(seed)
@@ -205,7 +206,7 @@ def test_rows_that_go_the_same_way_have_nothing_to_attribute():
     assert full == empty == pytest.approx(0)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.integers(0, 10_000), st.sampled_from([-400.0, 400.0]))
 def test_margins_whose_exponentials_overflow_are_summed(seed, scale):
     rng = np.random.default_rng(seed)

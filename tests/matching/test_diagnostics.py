@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +12,7 @@ from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from fairshap.matching import Nearest
 from fairshap.matching._balance import Sample, of_categories, of_numbers
 from fairshap.matching._diagnostics import random_references
-from tests.conftest import to_library, to_pandas
+from tests.conftest import examples, to_library, to_pandas
 
 DATA = datasets.load("german")
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -140,7 +140,7 @@ def test_columns_without_a_scale_differ_infinitely_or_not_at_all():
     assert of_categories(np.zeros(4, dtype=np.int32), sample) == [0.0] * 3
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10_000))
 def test_missing_numbers_are_left_out(seed):
     side, row, reference, weight, rng = sample_of(seed)

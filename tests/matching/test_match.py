@@ -1,14 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, _progress, datasets, match
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching import Nearest
-from tests.conftest import to_library, to_pandas
+from tests.conftest import examples, to_library, to_pandas
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
 
@@ -53,7 +53,7 @@ def by_hand(X, y):
     return best
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(tables())
 def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table):
     X, y = table
@@ -69,7 +69,7 @@ def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table)
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
 @pytest.mark.parametrize("as_text", [False, True], ids=["numbers", "text"])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(table=tables(labels=5))
 def test_rows_of_any_number_of_labels_are_matched_within_them(table, as_text):
     X, y = table
@@ -81,7 +81,7 @@ def test_rows_of_any_number_of_labels_are_matched_within_them(table, as_text):
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(table=tables(), bins=st.integers(2, 4))
 def test_rows_of_one_bin_of_a_quantity_are_matched(table, bins):
     X, _ = table
@@ -115,7 +115,7 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(tables(), st.integers(1, 30))
 def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
     X, y = table

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -15,7 +15,7 @@ from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
 from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.groups import Setting
 from fairshap.matching import Nearest
-from tests.conftest import to_library
+from tests.conftest import examples, to_library
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
 NUMBERS, CATEGORIES = ("age", "income"), ("town", "job")
@@ -87,7 +87,7 @@ def plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch):
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     tables(),
     st.integers(1, 6),
@@ -123,7 +123,7 @@ def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_we
     assert (y[plan.row] == y[plan.reference]).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(tables(), weight_of_columns, st.sampled_from([2.0, 0.7]))
 def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, column_weights, mismatch):
     X, _ = table

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import wasserstein_distance
@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from fairshap import metrics
 from fairshap.exceptions import GroupError, InputError, MarginWarning, TargetError
-from tests.conftest import NumpyLogistic, to_library
+from tests.conftest import NumpyLogistic, examples, to_library
 
 GAPS = [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
 
@@ -234,7 +234,7 @@ def test_an_unknown_reduction_is_refused():
         metrics.discriminative_risk(None, np.eye(2), sensitive=0, privileged=1, reduce="sum")
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_the_bound_holds_for_the_rows_at_hand(seed, levels):
     rng = np.random.default_rng(seed)

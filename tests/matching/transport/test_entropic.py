@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
@@ -10,6 +10,7 @@ from fairshap.matching._transport._entropic import solve_entropically
 from fairshap.matching._transport._exact import load_pot, solve_exactly
 from fairshap.matching._transport._pairs import Pairs
 from fairshap.matching._transport._proposals import nearby_pairs
+from tests.conftest import examples
 from tests.matching.problems import costs, problems, random_problem
 
 
@@ -34,7 +35,7 @@ def solve(problem, pairs, regularisation, tolerance=1e-10, max_iter=100_000):
     return solve_entropically(pairs, regularisation * typical, typical, max_iter, tolerance)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(problems(), st.sampled_from([0.2, 0.5, 2.0]))
 def test_the_plan_is_that_of_the_definition(problem, regularisation):
     joint = solve(problem, Pairs.all_of(problem), regularisation)

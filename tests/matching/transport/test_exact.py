@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment, linprog
@@ -32,7 +32,6 @@ def check_is_coupling(joint, n, m):
     return mass / (n * m)
 
 
-@settings(deadline=None)
 @given(problems())
 def test_the_plan_over_all_pairs_is_that_of_the_linear_program(problem):
     cost = costs(problem)
@@ -52,7 +51,6 @@ def test_of_equally_many_rows_each_has_one_reference():
     assert joint.mass.nnz == 40
 
 
-@settings(deadline=None)
 @given(problems(), st.integers(1, 3))
 def test_growing_from_a_few_pairs_ends_at_the_optimum_of_all(problem, k):
     pairs = nearby_pairs(problem, k, np.random.default_rng(0), 1)
@@ -81,7 +79,6 @@ def test_growing_that_is_cut_short_says_how_far_it_may_be_off(monkeypatch):
     check_is_coupling(joint, 150, 230)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1000), st.booleans())
 def test_prices_found_by_the_search_are_those_of_all_pairs(seed, ties):
     problem = random_problem(30, 45, seed, ties=ties)
@@ -100,14 +97,12 @@ def test_prices_found_by_the_search_are_those_of_all_pairs(seed, ties):
             assert_allclose(known[best < -1e-6], best[best < -1e-6], rtol=1e-7)
 
 
-@settings(deadline=None)
 @given(problems())
 def test_the_mean_cost_is_known_without_the_pairs(problem):
     squared = problem.space.squared(*problem.stratum)
     assert_allclose(mean_squared(problem.space, problem.stratum), squared.mean(), rtol=1e-9, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(problems(), st.data())
 def test_pairs_by_key_are_some_of_all(problem, data):
     n, m = problem.shape

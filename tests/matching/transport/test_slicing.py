@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -12,7 +12,6 @@ from fairshap.matching._transport._slicing import Projector, sliced_coupling
 from tests.matching.problems import costs, problems, random_problem
 
 
-@settings(deadline=None)
 @given(problems(most=40), st.integers(0, 100))
 def test_a_slicing_is_a_coupling_with_few_pairs(problem, seed):
     n, m = problem.shape
@@ -23,7 +22,6 @@ def test_a_slicing_is_a_coupling_with_few_pairs(problem, seed):
     assert len(row) <= n + m - 1
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 1000), st.booleans())
 def test_in_one_dimension_a_slicing_is_optimal(n, m, seed, is_squared):
     rng = np.random.default_rng(seed)
