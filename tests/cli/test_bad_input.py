@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +146,14 @@ def test_a_read_only_folder_is_told_before_any_work(refuse, people, tmp_path):
     assert "read-only for you" in refuse("repair", people, *WHO, "--out", tmp_path / "x.csv")
 
 
+ROWS = b"male,1\n" * 10_000
+
+
+def feed(pipe):
+    for _ in range(1000):
+        os.write(pipe, ROWS)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
     # Standard input that never ends: the command is surely still reading.
@@ -155,11 +162,13 @@ def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
         args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
     )
     with command:
+        pipe = command.stdin.fileno()
         # A pipe takes 64 KiB before it is read from: once more is written, the command is at work.
-        command.stdin.write(b"sex,risk\n" + b"male,1\n" * 50_000)
-        command.stdin.flush()
-        time.sleep(0.1)
+        os.write(pipe, b"sex,risk\n" + 5 * ROWS)
         command.send_signal(number)
+        # More to read is no reason to let a signal wait.
+        with pytest.raises(BrokenPipeError):
+            feed(pipe)
         said = command.stderr.read().decode()
     assert command.returncode == code
     assert said.count("\n") == 1
@@ -167,17 +176,31 @@ def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+# Importing the package takes as long as standard input is open.
+SLOW_IMPORT = """
+import sys, fairshap_command
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fairshap":
+            print("importing", flush=True)
+            sys.stdin.read()
+
+sys.meta_path.insert(0, Slow())
+fairshap_command.main()
+"""
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(number, code):
-    args = [sys.executable, "-m", "fairshap_command", "datasets"]
-    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
-        status = Path(f"/proc/{command.pid}/status")
-        # From the moment on that the command, and not Python itself, waits for SIGTERM.
-        caught = 0
-        while not caught >> (signal.SIGTERM - 1) & 1:
-            line = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
-            caught = int(line.split()[1], 16)
+    command = subprocess.Popen(
+        [sys.executable, "-c", SLOW_IMPORT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with command:
+        assert command.stdout.readline() == b"importing\n"
         command.send_signal(number)
         said, out = command.stderr.read().decode(), command.stdout.read()
     assert command.returncode == code
@@ -202,13 +225,14 @@ def test_parameters_are_told_as_options(text, words):
 
 def test_output_that_nobody_reads_has_a_code_of_its_own(people):
     for args in (["datasets"], ["datasets", "--json"], ["audit", str(people), *WHO, "--folds", "2", "-q"]):
-        command = subprocess.Popen(
-            [sys.executable, "-m", "fairshap", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        # Nobody reads from the first moment on.
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-m", "fairshap", *args], stdout=writing, stderr=subprocess.PIPE, check=False
         )
-        with command:
-            command.stdout.close()
-            said = command.stderr.read()
-        assert (command.returncode, said) == (141, b"")
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_nothing_at_all_is_answered_by_the_help(run):

@@ -5,7 +5,9 @@ import os
 import sys
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
@@ -90,7 +92,7 @@ def read(
     else:
         file = None if name == "-" else Path(name)
         form = _format(file, format)
-        raw = sys.stdin.buffer.read() if file is None else _read_bytes(file)
+        raw = _read_input() if file is None else _read_bytes(file)
         content = raw if file is None else restore(raw, file)
         texts = MISSING | {text.strip() for text in missing}
         document = _open(content, name, form, delimiter, encoding, texts)
@@ -123,6 +125,12 @@ def _format(path: Path | None, given: str | None) -> Format:
         # More likely a built-in table than a file.
         raise FileError(_not_there(path))
     return format_of(path)
+
+
+def _read_input() -> bytes:
+    """Return all of standard input, in pieces: Python answers signals between reads, not within one."""
+    pipe = cast(BufferedReader, sys.stdin.buffer)
+    return b"".join(iter(lambda: pipe.read1(1 << 20), b""))
 
 
 def _read_bytes(path: Path) -> bytes:
