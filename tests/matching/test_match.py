@@ -53,6 +53,7 @@ def by_hand(X, y):
     return best
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @examples(25)
 @given(tables())
 def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table):
@@ -67,6 +68,7 @@ def test_every_row_gets_its_nearest_of_the_other_group_and_the_same_label(table)
     assert_array_equal(plan.weight, 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
 @pytest.mark.parametrize("as_text", [False, True], ids=["numbers", "text"])
 @examples(25)
@@ -80,6 +82,7 @@ def test_rows_of_any_number_of_labels_are_matched_within_them(table, as_text):
     assert (y[plan.row] == y[plan.reference]).all()
 
 
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
 @examples(25)
 @given(table=tables(), bins=st.integers(2, 4))
