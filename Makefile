@@ -1,4 +1,4 @@
-# The two commands: `make demo` and `make test`. Both make `.venv` first; the demo installs the core and the report.
+# The two commands: `make demo` and `make test`. Both make `.venv` first, and install nothing outside it.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 # demo: what `pip install fairshap[report]` brings. dev: everything that tests and benchmarks need.
@@ -23,19 +23,17 @@ demo:
 	@$(MAKE) --no-print-directory setup WITH=demo
 	@$(BIN)/fairshap demo --out demo-output --force
 
-test: setup browser lint types layers tests
+test: setup lint types layers tests
 
-# The report is tested in a real browser: installed where that may be done, named where not.
+# For the tests of the report in a real browser, which are skipped without one, and fail without one where CI is set.
 browser:
 	@if ! command -v chromedriver >/dev/null || ! { command -v chromium || command -v google-chrome; } >/dev/null; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing chromium and chromium-driver for the tests of the report"; \
-			{ apt-get install -y -qq chromium chromium-driver || \
-				{ apt-get update -qq && apt-get install -y -qq chromium chromium-driver; }; } >/dev/null 2>&1 || \
-				echo "chromium and chromium-driver could not be installed: the report's browser tests are skipped."; \
-		else \
-			echo "The report's browser tests are skipped; they need: apt-get install chromium chromium-driver"; \
+		if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+			echo "chromium and chromium-driver are missing, and only root can install them, by apt-get." >&2; exit 1; \
 		fi; \
+		echo "Installing chromium and chromium-driver for the tests of the report"; \
+		apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 || \
+			{ apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null; \
 	fi
 
 # The compiler's cache does not notice a change in a file that a kernel's own file imports.
@@ -57,7 +55,7 @@ layers: setup
 tests: setup kernels
 	@# Compiled kernels cannot be traced: here they run as plain Python, for the coverage.
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels --cov --cov-report= --cov-fail-under=0
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-append --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n 2 --dist worksteal --cov --cov-append --cov-report=term
 
 # The properties alone, on 20 times as many examples, drawn anew; SEED=... repeats a run.
 SEED := $(shell date +%s)
