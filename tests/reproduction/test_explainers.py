@@ -20,13 +20,12 @@ def games():
 def test_explainers_play_the_same_games(games, method):
     shared = np.random.get_state
     before = shared()[1].copy()
-    values, seconds = games.explain(method, ROWS)
+    values, _ = games.explain(method, ROWS)
     assert_array_equal(shared()[1], before)
     exact = games.exact
     # Whatever they estimate, the values add up to the gain.
     assert_allclose(values.sum(axis=1), (exact.risk - exact.reference_risk)[ROWS], atol=1e-4)
     assert_allclose(values, exact.values[ROWS], atol=0.05)
-    assert seconds > 0
     assert_array_equal(games.explain(method, ROWS)[0], values)
 
 
@@ -67,19 +66,28 @@ def test_costs_are_over_all_folds(records):
     assert list(costs.index) == [EXACT, *EXPLAINERS]
     assert (costs["rows"] == 10).all()
     assert np.isnan(costs.loc[EXACT, "largest_error"])
-    assert (costs.loc[list(EXPLAINERS), "row_seconds"] > costs.loc[EXACT, "row_seconds"]).all()
     assert costs.loc["Sampling explainer", "paper_seconds"] == 224
     assert_allclose(costs["fold_seconds"], 500 * costs["row_seconds"])
 
 
-def test_a_share_counts_edits_of_all_folds():
+def costs_of(*folds):
+    """Return the costs of an explainer, of which each fold found this."""
     shared = {"setting": "german:sex", "part": "sample", "method": "Kernel explainer", "model": "XGBoost"}
     figures = {"rows": 5, "fold_rows": 500, "row_seconds": 0.1, "largest_error": 0.1, "mean_error": 0.2}
     records = []
-    for fold, (edits, differing) in enumerate([(3, 1), (5, 3)]):
-        both = figures | {"exact_edits": edits, "differing": differing}
+    for fold, found in enumerate(folds):
+        both = figures | {"exact_edits": 1, "differing": 0} | found
         records += [shared | {"fold": fold, "metric": name, "value": value} for name, value in both.items()]
-    costs = compare_costs(records)
+    return compare_costs(records)
+
+
+def test_a_row_costs_the_median_of_all_folds():
+    costs = costs_of({"row_seconds": 9.0}, {"row_seconds": 0.1}, {"row_seconds": 0.2})
+    assert costs[["row_seconds", "fold_seconds"]].to_numpy().tolist() == [[0.2, 100.0]]
+
+
+def test_a_share_counts_edits_of_all_folds():
+    costs = costs_of({"exact_edits": 3, "differing": 1}, {"exact_edits": 5, "differing": 3})
     assert costs[["exact_edits", "differing", "share_differing"]].to_numpy().tolist() == [[8, 4, 50.0]]
 
 
