@@ -49,6 +49,12 @@ def _close_figures():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.fixture(autouse=True)
+def _seeded():
+    """Seed the generator that an estimator without a seed, or a check of scikit-learn, draws from."""
+    np.random.seed(0)  # noqa: NPY002
+
+
 @pytest.fixture(params=LIBRARIES)
 def library(request) -> str:
     return request.param

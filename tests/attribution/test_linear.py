@@ -82,10 +82,12 @@ MODELS = {
     ),
     "stochastic gradient": make_pipeline(encoder(), SGDClassifier(loss="log_loss", random_state=0)),
     "calibrated support vectors": make_pipeline(
-        encoder(), CalibratedClassifierCV(LinearSVC(), cv=3, ensemble=True)
+        encoder(), CalibratedClassifierCV(LinearSVC(random_state=0), cv=3, ensemble=True)
     ),
-    "calibrated pipelines": CalibratedClassifierCV(make_pipeline(encoder(), LinearSVC()), cv=2),
-    "calibrated once": make_pipeline(encoder(), CalibratedClassifierCV(LinearSVC(), ensemble=False)),
+    "calibrated pipelines": CalibratedClassifierCV(make_pipeline(encoder(), LinearSVC(random_state=0)), cv=2),
+    "calibrated once": make_pipeline(
+        encoder(), CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False)
+    ),
 }
 
 
@@ -123,7 +125,7 @@ def test_plain_arrays_need_no_preprocessing(monkeypatch):
 
 def test_a_margin_changes_by_the_same_whatever_the_rest(mixed, monkeypatch):
     X, y = mixed
-    for model in (LinearSVC(), RidgeClassifier()):
+    for model in (LinearSVC(random_state=0), RidgeClassifier()):
         with pytest.warns(MarginWarning):
             linear = both_routes(make_pipeline(encoder(), model).fit(X, y), X, monkeypatch, **WHO)
         assert (linear.values[:N] == 0).all()
@@ -158,6 +160,7 @@ def test_many_players_are_exact_and_threads_make_no_difference():
             privileged=d.privileged,
             n_jobs=n_jobs,
             threshold=0.001,
+            random_state=0,
         ).fit(X, y)
         results.append(fs.attributions_)
     assert fs.attributions_.route == "weights"

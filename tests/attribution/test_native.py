@@ -78,7 +78,7 @@ FAMILIES = [
     LGBMClassifier(n_estimators=40, verbose=-1),
     RandomForestClassifier(30, random_state=0),
     ExtraTreesClassifier(30, random_state=0),
-    HistGradientBoostingClassifier(max_iter=40),
+    HistGradientBoostingClassifier(max_iter=40, random_state=0),
     DecisionTreeClassifier(random_state=0),
 ]
 
@@ -93,7 +93,7 @@ def test_every_family_is_walked_as_it_is_called(model, numbers, monkeypatch):
 
 def test_gradient_boosting_is_walked(numbers, monkeypatch):
     X, y = np.nan_to_num(numbers[0]), numbers[1]
-    model = GradientBoostingClassifier(n_estimators=40).fit(X, y)
+    model = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X, y)
     options = {"sensitive": 0, "privileged": 1}
     assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
 
@@ -101,7 +101,7 @@ def test_gradient_boosting_is_walked(numbers, monkeypatch):
 @pytest.mark.parametrize(
     "model",
     [
-        HistGradientBoostingClassifier(max_iter=40, categorical_features=[2, 3]),
+        HistGradientBoostingClassifier(max_iter=40, categorical_features=[2, 3], random_state=0),
         LGBMClassifier(n_estimators=40, verbose=-1, min_data_per_group=5),
     ],
     ids=["scikit-learn", "lightgbm"],
@@ -224,7 +224,7 @@ def shifted_by_the_second(X):
 
 
 CALLED = {
-    "AdaBoostClassifier is neither a tree ensemble": AdaBoostClassifier(n_estimators=5),
+    "AdaBoostClassifier is neither a tree ensemble": AdaBoostClassifier(n_estimators=5, random_state=0),
     "LGBMClassifier cannot be read as trees": LGBMClassifier(zero_as_missing=True, verbose=-1),
     "made of the columns 0 and 1 together": make_pipeline(
         FunctionTransformer(running_sums), XGBClassifier(n_estimators=5)
@@ -301,7 +301,7 @@ def test_preprocessing_that_makes_no_numbers_is_called(mixed):
 
 def test_the_sampler_goes_by_trees_and_says_so():
     d = datasets.load("compas")
-    fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged)
+    fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     fs.fit(d.X, d.y)
     assert fs.attributions_.route == "trees"
     assert repr(fs.attributions_) == "Attributions(7214 rows x 9 players: 7214 exact, by trees)"
@@ -339,7 +339,9 @@ def test_the_sampler_screens_when_asked(numbers):
     X, y = numbers
     ledgers = []
     for screen in (False, True):
-        fs = FairSHAP(XGBClassifier(n_estimators=40), sensitive=0, privileged=1, screen=screen)
+        fs = FairSHAP(
+            XGBClassifier(n_estimators=40), sensitive=0, privileged=1, screen=screen, random_state=0
+        )
         fs.fit(X, y)
         ledgers.append(fs.edits_.frame())
         assert ("skipped" in fs.attributions_.status) == screen

@@ -129,9 +129,9 @@ TREES = {
     "tree": lambda: DecisionTreeRegressor(random_state=0),
     "forest": lambda: RandomForestRegressor(10, random_state=0),
     "extra": lambda: ExtraTreesRegressor(10, random_state=0),
-    "hist": lambda: HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=3),
+    "hist": lambda: HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=3, random_state=0),
     "hist absolute": lambda: HistGradientBoostingRegressor(
-        max_iter=15, min_samples_leaf=3, loss="absolute_error"
+        max_iter=15, min_samples_leaf=3, loss="absolute_error", random_state=0
     ),
 }
 
@@ -162,7 +162,7 @@ def test_every_family_of_regressors_is_walked_as_it_is_called(name, seed, scale,
 @pytest.mark.parametrize("init", [None, "zero"])
 def test_gradient_boosting_is_walked_from_where_it_starts(loss, init, monkeypatch):
     X, y = some_rows(0, 200, missing=False)
-    model = GradientBoostingRegressor(n_estimators=20, loss=loss, init=init).fit(X, 1000 * y)
+    model = GradientBoostingRegressor(n_estimators=20, loss=loss, init=init, random_state=0).fit(X, 1000 * y)
     trees, calls = both_routes(model, X, some_pairs(200), monkeypatch)
     assert trees.route == "trees"
     assert_allclose(trees.values, calls.values, atol=1e-8)
@@ -176,7 +176,7 @@ def test_categories_of_a_frame_are_walked_for_a_regressor_too(monkeypatch):
     )
     y = y + np.where(frame["town"] == "z", X[:, 0], 0)
     for model in (
-        HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype"),
+        HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype", random_state=0),
         LGBMRegressor(n_estimators=20, verbose=-1),
         XGBRegressor(n_estimators=20, enable_categorical=True),
         make_pipeline(ColumnEncoder(), RandomForestRegressor(10, random_state=0)),
@@ -237,11 +237,11 @@ CALLED = {
     "count:poisson, is not read": XGBRegressor(n_estimators=5, objective="count:poisson"),
     "1 of kind exponential": LGBMRegressor(n_estimators=5, objective="gamma", verbose=-1),
     "1 of kind signed_square": LGBMRegressor(n_estimators=5, reg_sqrt=True, verbose=-1),
-    "of loss 'poisson'": HistGradientBoostingRegressor(max_iter=5, loss="poisson"),
-    "predictions of Ridge": GradientBoostingRegressor(n_estimators=5, init=Ridge()),
+    "of loss 'poisson'": HistGradientBoostingRegressor(max_iter=5, loss="poisson", random_state=0),
+    "predictions of Ridge": GradientBoostingRegressor(n_estimators=5, init=Ridge(), random_state=0),
     "weights give an output that differs": PoissonRegressor(alpha=0.01),
     "neither a tree ensemble nor a linear model": TransformedTargetRegressor(
-        DecisionTreeRegressor(max_depth=3), func=np.log, inverse_func=np.exp
+        DecisionTreeRegressor(max_depth=3, random_state=0), func=np.log, inverse_func=np.exp
     ),
 }
 
@@ -270,7 +270,7 @@ def test_rounding_that_drowns_the_trees_is_left_to_the_model(monkeypatch):
     [
         XGBClassifier(n_estimators=5),
         LGBMClassifier(n_estimators=5, verbose=-1),
-        HistGradientBoostingClassifier(max_iter=5),
+        HistGradientBoostingClassifier(max_iter=5, random_state=0),
         RandomForestClassifier(5, random_state=0),
         LogisticRegression(),
         CalibratedClassifierCV(LogisticRegression(), cv=2),
@@ -299,7 +299,7 @@ def test_estimates_of_more_classes_add_up():
 
 def test_the_steps_alone_repair_a_quantity():
     X, y = some_rows(9, 300, missing=True)
-    model = HistGradientBoostingRegressor().fit(X, y)
+    model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
     plan = fairshap.match(X, y, **WHO)
     edits = fairshap.select_edits(attribute(model, X, plan, **WHO), X, plan, threshold=0.1)
     assert len(edits) > 0

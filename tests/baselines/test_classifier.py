@@ -50,8 +50,9 @@ def test_without_a_baseline_it_is_the_estimator_itself():
 
 
 def test_fairshap_fits_into_the_same_loop():
-    model = BaselineClassifier(FairSHAP(XGBClassifier(**QUICK), **WHO), XGBClassifier(**QUICK)).fit(D.X, D.y)
-    own = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO, augment=None).fit(D.X, D.y)
+    repair = FairSHAP(XGBClassifier(**QUICK), **WHO, random_state=0)
+    model = BaselineClassifier(repair, XGBClassifier(**QUICK)).fit(D.X, D.y)
+    own = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO, augment=None, random_state=0).fit(D.X, D.y)
     assert_array_equal(model.predict_proba(D.X), own.predict_proba(D.X))
     assert len(model.baseline_.edits_) == len(own.repair_.edits_) > 0
 
@@ -201,7 +202,7 @@ def test_metadata_is_routed():
 def test_methods_are_those_of_the_estimator():
     assert hasattr(BaselineClassifier(None, XGBClassifier()), "predict_proba")
     assert not hasattr(BaselineClassifier(None, XGBClassifier()), "decision_function")
-    margin = BaselineClassifier(SensitiveRemover(**WHO), LinearSVC()).fit(D.X, D.y)
+    margin = BaselineClassifier(SensitiveRemover(**WHO), LinearSVC(random_state=0)).fit(D.X, D.y)
     assert not hasattr(margin, "predict_proba")
     assert margin.decision_function(D.X).shape == (300,)
 
@@ -253,7 +254,7 @@ def test_a_baseline_must_be_fitted_before_it_is_used():
 @pytest.mark.parametrize("kind", ALL)
 def test_nothing_that_was_given_is_changed(kind):
     X, y, weights = SHIFTED.copy(), D.y.copy(), np.linspace(1, 2, 300)
-    model = BaselineClassifier(make(kind), HistGradientBoostingClassifier(max_iter=3))
+    model = BaselineClassifier(make(kind), HistGradientBoostingClassifier(max_iter=3, random_state=0))
     model.fit(X, y, sample_weight=weights).predict(X)
     pd.testing.assert_frame_equal(X, SHIFTED)
     pd.testing.assert_series_equal(y, D.y)

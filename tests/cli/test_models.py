@@ -24,7 +24,9 @@ def models(people, tmp_path_factory):
     y = (labels == "yes").astype(int)
     booster = xgboost.XGBClassifier(n_estimators=10, enable_categorical=True).fit(X, y)
     light = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1).fit(X, y)
-    pipeline = make_pipeline(ColumnEncoder(), HistGradientBoostingClassifier(max_iter=10)).fit(X, labels)
+    pipeline = make_pipeline(
+        ColumnEncoder(), HistGradientBoostingClassifier(max_iter=10, random_state=0)
+    ).fit(X, labels)
     booster.save_model(folder / "m.json")
     booster.save_model(folder / "m.ubj")
     light.booster_.save_model(folder / "m.txt")

@@ -114,7 +114,7 @@ class Truth(ClassifierMixin, BaseEstimator):
 
 def test_the_right_repair_of_the_biased_table_is_known():
     d = datasets.make_biased(1000, random_state=0)
-    fs = FairSHAP(FrozenEstimator(Truth()), sensitive=d.sensitive, privileged=d.privileged)
+    fs = FairSHAP(FrozenEstimator(Truth()), sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     repaired, _ = fs.fit_resample(d.X, d.y)
     edits = fs.edits_.frame()
     of_district = edits[edits["column"] == "district"]
@@ -128,7 +128,7 @@ def test_the_right_repair_of_the_biased_table_is_known():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_learned_model_leads_to_that_repair_too(seed):
     d = datasets.make_biased(2000, random_state=seed)
-    fs = FairSHAP(XGBClassifier(max_depth=3), sensitive=d.sensitive, privileged=d.privileged)
+    fs = FairSHAP(XGBClassifier(max_depth=3), sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     fs.fit_resample(d.X, d.y)
     edits = fs.edits_.frame()
     away = (edits["column"] == "district") & (edits["new"] == "south")

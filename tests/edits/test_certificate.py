@@ -37,7 +37,11 @@ pytestmark = [
 #: Each kind of model, how it is read where the table is not small, and what its numbers allow.
 MODELS = {
     "logistic": (LogisticRegression(C=10), "weights", 1e-9),
-    "boosting": (HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2), "trees", 1e-9),
+    "boosting": (
+        HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2, random_state=0),
+        "trees",
+        1e-9,
+    ),
     "forest": (RandomForestClassifier(8, random_state=0), "trees", 1e-6),
     "xgboost": (XGBClassifier(n_estimators=8, n_jobs=1), "trees", 1e-6),
     "neighbours": (KNeighborsClassifier(5), "model calls", 1e-9),
@@ -151,7 +155,7 @@ def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch)
     model, route, atol = MODELS[name]
     X, y = people_of(0, 300, missing=name in TAKE_MISSING)
     who = {"sensitive": "who", "privileged": "a"}
-    fs = FairSHAP(model, **who, threshold=0.01, matching=Nearest(k=k))
+    fs = FairSHAP(model, **who, threshold=0.01, matching=Nearest(k=k), random_state=0)
     X_fair, _ = fs.fit_resample(X, y)
     c = fs.certificate_
     assert fs.attributions_.route.startswith(route)
@@ -171,7 +175,9 @@ def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch)
 
 def test_a_player_of_several_columns_counts_once():
     X, y = people_of(1, 200)
-    fs = FairSHAP(sensitive="who", privileged="a", threshold=0.01, players={"both": ["income", "town"]})
+    fs = FairSHAP(
+        sensitive="who", privileged="a", threshold=0.01, players={"both": ["income", "town"]}, random_state=0
+    )
     fs.fit(X, y)
     ledger = fs.edits_.frame()
     ledger["player"] = ledger["column"].replace({"income": "both", "town": "both"})
@@ -187,10 +193,11 @@ def test_a_player_of_several_columns_counts_once():
 def test_the_residual_is_what_edited_and_kept_players_do_together(seed):
     X, y = people_of(seed, 40)
     fs = FairSHAP(
-        HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2),
+        HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=2, random_state=0),
         sensitive="who",
         privileged="a",
         threshold=0.002,
+        random_state=0,
     ).fit(X, y)
     residual = fs.certificate_["residual"]
     players = fs.attributions_.switched
@@ -287,14 +294,16 @@ def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
 
 def test_the_classifier_s_repair_is_certified(repaired):
     fs, data, _ = repaired
-    clf = FairSHAPClassifier(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
+    clf = FairSHAPClassifier(
+        sensitive=data.sensitive, privileged=data.privileged, random_state=0, holdout=None
+    )
     clf.fit(data.X, data.y)
     pd.testing.assert_frame_equal(clf.repair_.certificate_, fs.certificate_)
 
 
 def test_a_repair_without_edits_changes_no_risk(repaired):
     data = repaired[1]
-    fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, threshold=10.0)
+    fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, threshold=10.0, random_state=0)
     fs.fit(data.X, data.y)
     c = fs.certificate_
     assert_array_equal(c["dr_after"], c["dr_before"])
@@ -304,7 +313,13 @@ def test_a_repair_without_edits_changes_no_risk(repaired):
 
 def test_a_margin_is_certified_too():
     X, y = people_of(3, 300, missing=False)
-    fs = FairSHAP(LinearSVC(), sensitive="age", privileged=pd.Interval(30, 50), threshold=0.01).fit(X, y)
+    fs = FairSHAP(
+        LinearSVC(random_state=0),
+        sensitive="age",
+        privileged=pd.Interval(30, 50),
+        threshold=0.01,
+        random_state=0,
+    ).fit(X, y)
     assert_allclose(gaps_of(fs.certificate_), 0.0, atol=1e-9)
     with pytest.raises(InputError, match="probabilities"):
         fs.parity_bounds()
@@ -318,7 +333,7 @@ def test_the_bound_stands_beside_what_was_measured(repaired, library, beside):
     if beside:
         X, fit = to_library(data.X.drop(columns=data.sensitive), library), {}
         fit["sensitive_features"] = data.X[data.sensitive].to_numpy()
-    fs = FairSHAP(LogisticRegression(), **who, threshold=0.005)
+    fs = FairSHAP(LogisticRegression(), **who, threshold=0.005, random_state=0)
     X_fair, _ = fs.fit_resample(X, data.y, **fit)
     frame = fs.parity_bounds()
     assert type(frame) is type(X)
@@ -341,7 +356,7 @@ def test_the_bound_stands_beside_what_was_measured(repaired, library, beside):
 
 def test_the_bound_is_for_two_values():
     X, y = people_of(4, 200)
-    fs = FairSHAP(sensitive="who", privileged="a").fit(X, y)
+    fs = FairSHAP(sensitive="who", privileged="a", random_state=0).fit(X, y)
     with pytest.raises(InputError, match="two values"):
         fs.parity_bounds()
 

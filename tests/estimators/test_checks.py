@@ -23,21 +23,14 @@ class AboveMedian:
 above_median = AboveMedian()
 
 
-REPAIRING = FairSHAPClassifier(LogisticRegression(), sensitive=0, privileged=above_median, threshold=0.01)
+WHO = {"sensitive": 0, "privileged": above_median, "threshold": 0.01, "random_state": 0}
+REPAIRING = FairSHAPClassifier(LogisticRegression(), **WHO)
 BOOSTED = FairSHAPClassifier(
-    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1),
-    sensitive=0,
-    privileged=above_median,
-    threshold=0.01,
+    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO
 )
-REGRESSING = FairSHAPRegressor(
-    KernelRidge(kernel="rbf"), sensitive=0, privileged=above_median, threshold=0.01, bins=2
-)
+REGRESSING = FairSHAPRegressor(KernelRidge(kernel="rbf"), **WHO, bins=2)
 BOOSTED_REGRESSOR = FairSHAPRegressor(
-    HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1),
-    sensitive=0,
-    privileged=above_median,
-    threshold=0.01,
+    HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1, random_state=0), **WHO
 )
 CHECKED = [REPAIRING, BOOSTED, REGRESSING, BOOSTED_REGRESSOR]
 

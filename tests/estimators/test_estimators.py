@@ -34,7 +34,8 @@ from fairshap.exceptions import (
 from tests.conftest import to_library, to_pandas
 
 D = datasets.make_biased(300, random_state=0)
-SETTING = {"sensitive": "group", "privileged": "a"}
+WHO = {"sensitive": "group", "privileged": "a"}
+SETTING = {**WHO, "random_state": 0}
 QUICK = {"n_estimators": 8, "max_depth": 3}
 
 
@@ -60,7 +61,7 @@ def own_pipeline(classifier):
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_any_classifier_repairs_a_raw_table(estimator):
-    fs = FairSHAP(estimator, **SETTING, random_state=0)
+    fs = FairSHAP(estimator, **SETTING)
     X, y = fs.fit_resample(D.X, D.y)
     assert len(fs.edits_) > 0
     pd.testing.assert_series_equal(y, D.y)
@@ -79,7 +80,7 @@ def test_any_classifier_repairs_a_raw_table(estimator):
 
 def test_a_vector_machine_repairs_in_units_of_its_margin():
     with pytest.warns(MarginWarning):
-        fs = FairSHAP(SVC(), **SETTING, threshold=0.2).fit(D.X, D.y)
+        fs = FairSHAP(SVC(random_state=0), **SETTING, threshold=0.2).fit(D.X, D.y)
     assert len(fs.edits_) > 0
     assert (fs.edits_.phi >= 0.2).all()
 
@@ -87,7 +88,7 @@ def test_a_vector_machine_repairs_in_units_of_its_margin():
 def test_the_steps_alone_are_the_sampler():
     fs = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     repaired, _ = fs.fit_resample(D.X, D.y)
-    plan = fairshap.match(D.X, D.y, **SETTING)
+    plan = fairshap.match(D.X, D.y, **WHO)
     assert_array_equal(plan.reference, fs.matches_.reference)
     attributions = fairshap.attribute(fs.model_, D.X, plan, **SETTING)
     assert_array_equal(attributions.values, fs.attributions_.values)
@@ -117,7 +118,7 @@ def test_an_encoded_array_comes_back_as_an_array(dtype):
     )
     array = X.to_numpy(dtype)
     together = {"district": [0, 1], "colour": [2, 3, 4]}
-    fs = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1, players=together)
+    fs = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1, players=together, random_state=0)
     repaired, _ = fs.fit_resample(array, D.y)
     assert type(repaired) is np.ndarray
     assert repaired.dtype == dtype
@@ -125,7 +126,7 @@ def test_an_encoded_array_comes_back_as_an_array(dtype):
     assert len(fs.edits_) > 0
     for block in together.values():
         assert (repaired[:, block].sum(axis=1) == 1).all()
-    alone = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1)
+    alone = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1, random_state=0)
     alone.fit(array, D.y)
     assert alone.attributions_.values.shape == array.shape
 
@@ -164,7 +165,7 @@ def test_labels_come_back_as_they_were_given(labels):
 
 def test_an_attribute_beside_the_table_is_seen_by_the_consulted_model_only(library):
     X, s = to_library(D.X.drop(columns="group"), library), D.X["group"].tolist()
-    fs = FairSHAP(XGBClassifier(**QUICK), privileged="a")
+    fs = FairSHAP(XGBClassifier(**QUICK), privileged="a", random_state=0)
     repaired, _ = fs.fit_resample(X, D.y, sensitive_features=s)
     assert list(to_pandas(repaired).columns) == ["district", "skill", "colour", "commute"]
     assert fs.attributions_.players == ("district", "skill", "colour", "commute")
@@ -173,7 +174,7 @@ def test_an_attribute_beside_the_table_is_seen_by_the_consulted_model_only(libra
     inside = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     inside.fit(D.X[["district", "skill", "colour", "commute", "group"]], D.y)
     assert_array_equal(fs.edits_.row, inside.edits_.row)
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), privileged="a")
+    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), privileged="a", random_state=0)
     classifier.fit(X, D.y, sensitive_features=s)
     assert classifier.estimator_.n_features_in_ == classifier.n_features_in_ == 4
     assert classifier.predict(X).shape == (300,)
@@ -181,7 +182,7 @@ def test_an_attribute_beside_the_table_is_seen_by_the_consulted_model_only(libra
 
 def test_an_attribute_beside_an_array():
     X = D.X[["skill", "commute"]].assign(north=D.X["district"] == "north").to_numpy(float)
-    fs = FairSHAP(XGBClassifier(**QUICK), privileged="a")
+    fs = FairSHAP(XGBClassifier(**QUICK), privileged="a", random_state=0)
     repaired, _ = fs.fit_resample(X, D.y, sensitive_features=D.X["group"])
     assert repaired.shape == X.shape
     assert len(fs.edits_) > 0
@@ -191,7 +192,7 @@ def test_a_quantity_such_as_age_can_be_sensitive():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.integers(18, 70, 300), "debt": rng.normal(size=300).round(1)})
     y = ((X["age"] > 40) & (X["debt"] < 0.5)).astype(int).where(rng.random(300) < 0.9, 1)
-    fs = FairSHAP(XGBClassifier(**QUICK), sensitive="age", privileged=pd.Interval(40, 100))
+    fs = FairSHAP(XGBClassifier(**QUICK), sensitive="age", privileged=pd.Interval(40, 100), random_state=0)
     repaired, _ = fs.fit_resample(X, y)
     assert len(fs.edits_) > 0
     assert (repaired["age"] == X["age"]).all()
@@ -208,7 +209,7 @@ def test_a_fitted_model_is_consulted_as_it_is():
     classifier = FairSHAPClassifier(FrozenEstimator(pipeline), **SETTING).fit(D.X, D.y)
     assert classifier.estimator_ is not pipeline
     assert classifier.repair_.model_.estimator is pipeline
-    beside = FairSHAP(FrozenEstimator(model), privileged=1)
+    beside = FairSHAP(FrozenEstimator(model), privileged=1, random_state=0)
     with pytest.raises(ModelError, match="never sees the sensitive attribute, so there is nothing to repair"):
         beside.fit(
             np.zeros((300, model.n_features_in_)), D.y, sensitive_features=(D.X["group"] == "a").astype(int)
@@ -265,7 +266,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 #: A table that an estimator takes as it is, and whose rows get no twins.
 NUMBERS = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
-NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "augment": None}
+NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "augment": None, "random_state": 0}
 
 
 def test_weights_reach_both_fits():
@@ -317,7 +318,7 @@ def test_metadata_is_routed():
         inner = Recorder().set_fit_request(sample_weight=True)
         encoded = Pipeline([("encode", fairshap.ColumnEncoder()), ("model", inner)])
         classifier = (
-            FairSHAPClassifier(encoded, privileged="a")
+            FairSHAPClassifier(encoded, privileged="a", random_state=0)
             .set_fit_request(sensitive_features=True, sample_weight=True)
             .set_score_request(sample_weight=False)
         )
@@ -363,7 +364,7 @@ def test_a_linear_margin_that_no_edit_can_lower_is_said():
         pytest.warns(MarginWarning, match="LinearSVC has no predict_proba"),
         pytest.warns(NothingToRepairWarning, match="whatever the other columns hold"),
     ):
-        FairSHAP(LinearSVC(), **SETTING).fit(D.X, D.y)
+        FairSHAP(LinearSVC(random_state=0), **SETTING).fit(D.X, D.y)
 
 
 def test_missing_numbers_for_a_model_that_takes_none_are_explained():
@@ -504,7 +505,7 @@ def test_nothing_that_was_given_is_changed():
     weights = np.ones(300)
     estimator = XGBClassifier(**QUICK)
     before = estimator.get_params()
-    _, y_out = FairSHAP(estimator, privileged="a").fit_resample(
+    _, y_out = FairSHAP(estimator, privileged="a", random_state=0).fit_resample(
         X, y, sensitive_features=s, sample_weight=weights
     )
     pd.testing.assert_frame_equal(X, D.X.drop(columns="group"))

@@ -97,7 +97,7 @@ def test_several_classes_are_repaired(estimator):
     labels = RANK.to_numpy()
     assert (labels[fs.matches_.row] == labels[fs.matches_.reference]).all()
     assert np.nanmax(fs.attributions_.risk) <= 1
-    assert FairSHAP(estimator, positive="high", **WHO).fit(table, RANK).positive_ == "high"
+    assert FairSHAP(estimator, positive="high", **WHO, random_state=0).fit(table, RANK).positive_ == "high"
 
 
 def test_the_regressor_consults_repairs_and_retrains():
@@ -115,7 +115,7 @@ def test_the_regressor_consults_repairs_and_retrains():
 
 
 def test_the_classifier_predicts_any_number_of_labels():
-    clf = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO).fit(X, RANK)
+    clf = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO, random_state=0).fit(X, RANK)
     assert clf.classes_.tolist() == ["high", "low", "middle"]
     assert clf.predict_proba(X).shape == (300, 3)
     assert clf.score(X, RANK) > 0.7
@@ -135,7 +135,7 @@ def test_a_target_of_whole_numbers_is_a_quantity_to_a_regressor():
 
 def test_fewer_bins_have_more_to_choose_from():
     distances = [
-        FairSHAP(XGBRegressor(**QUICK), bins=bins, **WHO).fit(X, PAY).matches_.distance.mean()
+        FairSHAP(XGBRegressor(**QUICK), bins=bins, **WHO, random_state=0).fit(X, PAY).matches_.distance.mean()
         for bins in (2, 5, 10)
     ]
     assert distances == sorted(distances)
@@ -143,7 +143,7 @@ def test_fewer_bins_have_more_to_choose_from():
 
 def test_labels_that_are_numbers_can_be_matched_by_bins():
     y = np.digitize(PAY, np.quantile(PAY, np.linspace(0, 1, 21)[1:-1]))
-    clf = FairSHAPClassifier(GaussianNB(), bins=4, **WHO).fit(X.drop(columns="age"), y)
+    clf = FairSHAPClassifier(GaussianNB(), bins=4, **WHO, random_state=0).fit(X.drop(columns="age"), y)
     assert len(clf.classes_) == 20
     plan = clf.repair_.matches_
     assert (y[plan.row] // 5 == y[plan.reference] // 5).all()
@@ -152,7 +152,7 @@ def test_labels_that_are_numbers_can_be_matched_by_bins():
 
 def test_a_fitted_regressor_is_consulted_as_it_is():
     model = make_pipeline(ColumnEncoder(), HistGradientBoostingRegressor(random_state=0)).fit(X, PAY)
-    reg = FairSHAPRegressor(FrozenEstimator(model), **WHO).fit(X, PAY)
+    reg = FairSHAPRegressor(FrozenEstimator(model), **WHO, random_state=0).fit(X, PAY)
     assert reg.repair_.model_.estimator is model
     assert len(reg.repair_.edits_) > 0
     assert reg.estimator_ is not model
@@ -178,7 +178,7 @@ def test_metadata_is_routed_to_a_regressor():
         reg.set_score_request(sample_weight=True)
         scores = cross_val_score(reg, X, PAY, params={"sample_weight": np.ones(300)}, cv=3)
         asked = HistGradientBoostingRegressor(random_state=0).set_fit_request(sample_weight=True)
-        FairSHAP(asked, **WHO).fit(X.drop(columns="post"), PAY, sample_weight=np.ones(300))
+        FairSHAP(asked, **WHO, random_state=0).fit(X.drop(columns="post"), PAY, sample_weight=np.ones(300))
     assert scores.min() > 0.3
 
 
@@ -192,11 +192,15 @@ def test_every_library_gives_the_same_repair_of_a_quantity(library):
 
 def test_in_a_pipeline_and_a_search_a_regressor_is_like_any_other():
     pipe = make_sampling_pipeline(
-        FairSHAP(XGBRegressor(**QUICK), bins=5, **WHO), ColumnEncoder(), HistGradientBoostingRegressor()
+        FairSHAP(XGBRegressor(**QUICK), bins=5, **WHO, random_state=0),
+        ColumnEncoder(),
+        HistGradientBoostingRegressor(random_state=0),
     )
     assert cross_val_score(pipe, X, PAY, cv=3).min() > 0.3
     search = GridSearchCV(
-        FairSHAPRegressor(XGBRegressor(**QUICK), **WHO), {"threshold": [20.0, None], "bins": [5]}, cv=2
+        FairSHAPRegressor(XGBRegressor(**QUICK), **WHO, random_state=0),
+        {"threshold": [20.0, None], "bins": [5]},
+        cv=2,
     )
     assert search.fit(X, PAY).best_score_ > 0.3
 
@@ -204,22 +208,24 @@ def test_in_a_pipeline_and_a_search_a_regressor_is_like_any_other():
 def test_the_risk_of_a_linear_regressor_cannot_be_lowered():
     table = X.fillna({"age": 40.0})
     with pytest.warns(NothingToRepairWarning, match=r"whatever the other columns hold.*no edit can lower it"):
-        FairSHAPRegressor(Ridge(), **WHO).fit(table, PAY)
+        FairSHAPRegressor(Ridge(), **WHO, random_state=0).fit(table, PAY)
 
 
 def test_a_regressor_that_never_asks_has_nothing_to_repair():
     with pytest.warns(NothingToRepairWarning, match="never uses column 'sex'"):
-        FairSHAP(XGBRegressor(n_estimators=1, max_depth=1), **WHO).fit(X, X["noise"] + 0.5)
+        FairSHAP(XGBRegressor(n_estimators=1, max_depth=1), **WHO, random_state=0).fit(X, X["noise"] + 0.5)
 
 
 def test_an_unreachable_threshold_is_said_in_units_of_the_prediction():
     with pytest.warns(NothingToRepairWarning, match=r"reaches threshold=10000; the largest is \d"):
-        FairSHAP(XGBRegressor(**QUICK), threshold=1e4, **WHO).fit(X, PAY)
+        FairSHAP(XGBRegressor(**QUICK), threshold=1e4, **WHO, random_state=0).fit(X, PAY)
 
 
 def test_the_default_threshold_goes_with_the_unit():
     fits = [
-        FairSHAP(HistGradientBoostingRegressor(), **WHO).fit(X, unit * (PAY + shift))
+        FairSHAP(HistGradientBoostingRegressor(random_state=0), **WHO, random_state=0).fit(
+            X, unit * (PAY + shift)
+        )
         for unit, shift in ((1.0, 0.0), (1024.0, 0.0), (1.0, -1500.0))
     ]
     frames = [fs.edits_.frame().drop(columns="phi") for fs in fits]
@@ -263,7 +269,7 @@ def test_margins_of_more_than_two_classes_are_refused():
         pytest.warns(MarginWarning),
         pytest.raises(ModelError, match=r"For more classes probabilities are needed.*CalibratedClassifierCV"),
     ):
-        FairSHAP(LinearSVC(), **WHO).fit(X.drop(columns="age"), RANK)
+        FairSHAP(LinearSVC(random_state=0), **WHO, random_state=0).fit(X.drop(columns="age"), RANK)
 
 
 def test_weights_for_a_regressor_that_takes_none_are_refused():

@@ -335,7 +335,7 @@ def test_folds_that_cannot_be_are_refused():
     with pytest.raises(InputError, match="split into 4 folds: one label has 3 rows"):
         tune(X, rare, TREE, **WHO, n_folds=4)
     with pytest.raises(InputError, match=r"split into 5 folds: .* give a threshold"):
-        FairSHAP(TREE, **WHO, threshold="auto").fit_resample(X, rare)
+        FairSHAP(TREE, **WHO, threshold="auto", random_state=0).fit_resample(X, rare)
 
 
 def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
@@ -432,5 +432,5 @@ def test_a_fitted_model_is_not_measured_on_rows_that_it_may_have_seen():
         with pytest.raises(ModelError, match=f"{call.__name__} trains models .* Give it unfitted"):
             call(X, Y, FrozenEstimator(fitted), **WHO)
     with pytest.raises(ModelError, match="threshold='auto' trains"):
-        FairSHAP(FrozenEstimator(fitted), **WHO, threshold="auto").fit(X, Y)
+        FairSHAP(FrozenEstimator(fitted), **WHO, threshold="auto", random_state=0).fit(X, Y)
     FairSHAPClassifier(FrozenEstimator(fitted), **WHO, random_state=0).fit(X, Y)

@@ -171,8 +171,8 @@ def test_several_attributes_beside_the_table(people, library):
     X, y = people
     rest = X.drop(columns=["sex", "race"])
     model = XGBClassifier(n_estimators=10)
-    within = FairSHAP(model, **BOTH, threshold=0.1).fit(X[[*rest.columns, "sex", "race"]], y)
-    beside = FairSHAP(model, privileged=("m", "p"), threshold=0.1)
+    within = FairSHAP(model, **BOTH, threshold=0.1, random_state=0).fit(X[[*rest.columns, "sex", "race"]], y)
+    beside = FairSHAP(model, privileged=("m", "p"), threshold=0.1, random_state=0)
     X_fair, _ = beside.fit_resample(to_library(rest, library), y, sensitive_features=X[["sex", "race"]])
     assert type(X_fair) is type(to_library(rest, library))
     assert_allclose(beside.attributions_.risk, within.attributions_.risk, atol=1e-7)

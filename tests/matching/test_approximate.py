@@ -118,7 +118,10 @@ def test_it_goes_with_everything_else():
     assert np.mean(plan.reference == exact.reference) > 0.95
     data = datasets.make_biased(300, random_state=0)
     fs = FairSHAP(
-        sensitive=data.sensitive, privileged=data.privileged, matching=Nearest(search="approximate")
+        sensitive=data.sensitive,
+        privileged=data.privileged,
+        matching=Nearest(search="approximate"),
+        random_state=0,
     )
     assert fs.fit(data.X, data.y).matches_.basis.notes["sampled_rows"] == 300
 

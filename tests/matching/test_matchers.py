@@ -38,7 +38,7 @@ class Fixed:
 
 def test_any_object_with_match_matches():
     own = Farthest()
-    fs = FairSHAP(**WHO, matching=own).fit(DATA.X, DATA.y)
+    fs = FairSHAP(**WHO, matching=own, random_state=0).fit(DATA.X, DATA.y)
     assert own.asked == [(DATA.sensitive, DATA.privileged, None)]
     expected = own.match(DATA.X, DATA.y, sensitive_features=None, **WHO)
     assert_array_equal(fs.matches_.best, expected.best)
@@ -80,9 +80,11 @@ def test_an_unknown_matcher_is_refused_with_the_known_ones(matching):
 
 
 def test_a_matcher_and_its_name_are_the_same_and_its_parameters_can_be_searched():
-    by_name, by_object = (FairSHAP(**WHO, matching=m).fit(DATA.X, DATA.y) for m in ("nearest", Nearest()))
+    by_name, by_object = (
+        FairSHAP(**WHO, matching=m, random_state=0).fit(DATA.X, DATA.y) for m in ("nearest", Nearest())
+    )
     assert_array_equal(by_name.matches_.best, by_object.matches_.best)
-    fs = FairSHAP(**WHO, matching=Nearest()).set_params(matching__k=3).fit(DATA.X, DATA.y)
+    fs = FairSHAP(**WHO, matching=Nearest(), random_state=0).set_params(matching__k=3).fit(DATA.X, DATA.y)
     assert len(fs.matches_) == 3 * len(DATA.X)
     plan = Nearest(k=3).match(DATA.X, DATA.y, **WHO)
     assert_array_equal(plan.reference, fs.matches_.reference)

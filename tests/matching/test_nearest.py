@@ -385,7 +385,7 @@ def test_the_user_s_mapping_and_table_are_not_touched(people):
 def test_repairs_take_matchers_through_clones_parameters_and_pickles():
     column = next(name for name in DATA.X.columns if name != DATA.sensitive)
     matcher = Nearest(3, weights="distance", caliper=2.0, column_weights={column: 0.5}, mismatch=1.0)
-    fs = FairSHAP(**WHO, matching=matcher)
+    fs = FairSHAP(**WHO, matching=matcher, random_state=0)
     copied = pickle.loads(pickle.dumps(clone(fs)))  # noqa: S301
     assert copied.get_params()["matching__column_weights"] == {column: 0.5}
     first, second = fs.fit_resample(DATA.X, DATA.y)[0], copied.fit_resample(DATA.X, DATA.y)[0]
@@ -397,7 +397,7 @@ def test_repairs_take_matchers_through_clones_parameters_and_pickles():
 
 def test_parameters_of_a_matcher_can_be_searched():
     search = GridSearchCV(
-        FairSHAPClassifier(**WHO, matching=Nearest()),
+        FairSHAPClassifier(**WHO, matching=Nearest(), random_state=0, holdout=None),
         {"matching__k": [1, 2], "matching__weights": ["distance"]},
         cv=2,
         error_score="raise",
@@ -408,7 +408,7 @@ def test_parameters_of_a_matcher_can_be_searched():
 
 def test_rows_without_a_reference_are_not_edited():
     X, y = DATA.X, DATA.y
-    fs = FairSHAP(**WHO, matching=Nearest(caliper=1.45), threshold=0.01)
+    fs = FairSHAP(**WHO, matching=Nearest(caliper=1.45), threshold=0.01, random_state=0)
     with pytest.warns(UnmatchedRowsWarning, match=r"within caliper=1\.45"):
         repaired, _ = fs.fit_resample(X, y)
     alone = fs.matches_.unmatched

@@ -144,7 +144,7 @@ def test_a_fitted_projection_stays_fitted_in_clones(freeze):
     fitted = make_pipeline(ColumnEncoder(), PCA(2)).fit(DATA.X)
     matcher = Nearest(projection=freeze(fitted))
     expected = match(DATA.X, DATA.y, **WHO, matching=matcher)
-    fs = pickle.loads(pickle.dumps(clone(FairSHAP(**WHO, matching=matcher))))  # noqa: S301
+    fs = pickle.loads(pickle.dumps(clone(FairSHAP(**WHO, matching=matcher, random_state=0))))  # noqa: S301
     assert_array_equal(fs.fit(DATA.X, DATA.y).matches_.distance, expected.distance)
 
 
@@ -159,7 +159,9 @@ def test_clones_share_no_projection():
 
 def test_an_unfitted_transformer_is_never_fitted_itself_and_its_parameters_can_be_searched():
     pca = PCA(2)
-    fs = FairSHAP(**WHO, matching=Nearest(projection=pca)).set_params(matching__projection__n_components=1)
+    fs = FairSHAP(**WHO, matching=Nearest(projection=pca), random_state=0).set_params(
+        matching__projection__n_components=1
+    )
     fs.fit(DATA.X, DATA.y)
     assert not hasattr(pca, "components_")
     assert fs.matches_.basis.space.numbers.shape == (300, 1)

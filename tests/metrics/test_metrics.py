@@ -262,7 +262,7 @@ def test_the_bound_is_refused_where_it_does_not_hold():
     X = np.array([[0.0, 1], [1, 2], [2, 3], [1, 1]])
     with pytest.raises(InputError, match="two values of the attribute"):
         metrics.demographic_parity_bound(NumpyLogistic([1, 1]), X, sensitive=0, privileged=1)
-    svm = LinearSVC().fit(X, [0, 1, 0, 1])
+    svm = LinearSVC(random_state=0).fit(X, [0, 1, 0, 1])
     with pytest.warns(MarginWarning), pytest.raises(InputError, match="decision function only"):
         metrics.demographic_parity_bound(svm, X[:2], sensitive=0, privileged=1)
     with pytest.raises(InputError, match="the model is a regressor"):

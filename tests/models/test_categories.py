@@ -78,7 +78,7 @@ MODELS = {
         n_estimators=20, enable_categorical=True, max_cat_to_onehot=50
     ),
     "lightgbm": LGBMClassifier(n_jobs=1, n_estimators=20, verbose=-1, min_data_per_group=5, cat_smooth=1),
-    "scikit-learn": HistGradientBoostingClassifier(max_iter=20),
+    "scikit-learn": HistGradientBoostingClassifier(max_iter=20, random_state=0),
 }
 IN_PANDAS = pytest.mark.parametrize("name", MODELS)
 
@@ -196,7 +196,9 @@ CHOSEN = {
 def test_chosen_columns_are_categories(how, people, monkeypatch):
     X, y = people
     X = X.astype({"town": "object", "sex": "str", "number": "float"})
-    model = HistGradientBoostingClassifier(max_iter=20, categorical_features=CHOSEN[how]).fit(X, y)
+    model = HistGradientBoostingClassifier(max_iter=20, categorical_features=CHOSEN[how], random_state=0).fit(
+        X, y
+    )
     assert_same_values(*both_routes(model, X, monkeypatch))
 
 
@@ -211,7 +213,10 @@ def test_chosen_numbers_are_categories_behind_preprocessing_too(step, people, mo
     model = Pipeline(
         [
             ("step", step),
-            ("model", HistGradientBoostingClassifier(max_iter=20, categorical_features=[1, 4])),
+            (
+                "model",
+                HistGradientBoostingClassifier(max_iter=20, categorical_features=[1, 4], random_state=0),
+            ),
         ]
     )
     before = X.copy()
@@ -248,7 +253,7 @@ def test_polars_categories_are_walked(name, people, monkeypatch):
 def test_a_model_of_one_library_reads_the_frames_of_another(people, monkeypatch):
     X, y = people
     X = X.assign(number=X["number"].astype(float))
-    model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
+    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
     assert_same_values(*both_routes(model, to_polars(X), monkeypatch))
     complete = pa.Table.from_pandas(X.assign(town=X["town"].fillna("w")))
     assert_same_values(*both_routes(model, complete, monkeypatch))
@@ -257,7 +262,7 @@ def test_a_model_of_one_library_reads_the_frames_of_another(people, monkeypatch)
 def test_a_missing_category_that_scikit_learn_reads_as_another_is_noticed(people):
     X, y = people
     X = X.assign(number=X["number"].astype(float))
-    model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
+    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
     arrow = pa.Table.from_pandas(X)
     result = attribute(model, arrow, some_pairs(), **OPTIONS)
     same = np.allclose(model.predict_proba(arrow), model.predict_proba(X))

@@ -35,7 +35,7 @@ def test_the_probability_of_the_second_class_is_taken():
 
 
 def test_a_margin_is_taken_with_a_warning():
-    model = LinearSVC().fit(RAW[["age"]], Y)
+    model = LinearSVC(random_state=0).fit(RAW[["age"]], Y)
     with pytest.warns(MarginWarning, match=r"LinearSVC has no predict_proba.*units of that margin"):
         scorer = Scorer(model)
     np.testing.assert_array_equal(scorer(RAW[["age"]]), model.decision_function(RAW[["age"]]))
@@ -132,7 +132,7 @@ def test_an_estimator_that_refuses_categories_is_fitted_behind_the_encoding(esti
 @pytest.mark.parametrize(
     "estimator",
     [
-        HistGradientBoostingClassifier(),
+        HistGradientBoostingClassifier(random_state=0),
         XGBClassifier(enable_categorical=True),
         LGBMClassifier(verbose=-1),
         make_pipeline(OneHotEncoder(), LogisticRegression()),
@@ -155,7 +155,7 @@ def test_numbered_categories_are_not_read_as_numbers():
     X = pd.DataFrame({"code": pd.Categorical([1, 2, 3, 4] * 10)})
     for estimator in (LogisticRegression(), KNeighborsClassifier()):
         assert isinstance(fit_model(estimator, X, Y), Pipeline)
-    for estimator in (HistGradientBoostingClassifier(), XGBClassifier(enable_categorical=True)):
+    for estimator in (HistGradientBoostingClassifier(random_state=0), XGBClassifier(enable_categorical=True)):
         assert type(fit_model(estimator, X, Y)) is type(estimator)
 
 

@@ -108,7 +108,13 @@ def test_dates_of_any_library_do_not_end_the_process(library):
     dates = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, 300), unit="D")
     X = pd.DataFrame({"sex": np.arange(300) % 2, "x": rng.normal(size=300), "day": dates})
     y = (X["x"] + X["sex"] + rng.normal(size=300) > 0.5).astype(int).to_numpy()
-    fs = FairSHAP(LGBMClassifier(n_estimators=5, verbose=-1), sensitive="sex", privileged=1, threshold=0.001)
+    fs = FairSHAP(
+        LGBMClassifier(n_estimators=5, verbose=-1),
+        sensitive="sex",
+        privileged=1,
+        threshold=0.001,
+        random_state=0,
+    )
     X_fair, _ = fs.fit_resample(to_library(X, library), y)
     assert type(X_fair) is type(to_library(X, library))
     assert np.isfinite(fs.attributions_.risk).all()

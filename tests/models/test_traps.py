@@ -88,9 +88,15 @@ WALKED = {
     "LightGBM, nothing is missing": lightgbm(use_missing=False),
     "LightGBM, constraints": lightgbm(monotone_constraints=[0, 1, 0, 1, 0, 0]),
     "LightGBM, deep": lightgbm(num_leaves=400, min_child_samples=1),
-    "histograms, constraints": HistGradientBoostingClassifier(max_iter=20, monotonic_cst=[0, 1, 0, 1, 0, 0]),
-    "histograms, weights": HistGradientBoostingClassifier(max_iter=20, class_weight="balanced"),
-    "histograms, stopped early": HistGradientBoostingClassifier(max_iter=200, early_stopping=True),
+    "histograms, constraints": HistGradientBoostingClassifier(
+        max_iter=20, monotonic_cst=[0, 1, 0, 1, 0, 0], random_state=0
+    ),
+    "histograms, weights": HistGradientBoostingClassifier(
+        max_iter=20, class_weight="balanced", random_state=0
+    ),
+    "histograms, stopped early": HistGradientBoostingClassifier(
+        max_iter=200, early_stopping=True, random_state=0
+    ),
     "a forest, weights": RandomForestClassifier(20, class_weight="balanced", random_state=0),
     "a forest, constraints": RandomForestClassifier(20, monotonic_cst=[0, 1, 0, 0, 0, 0], random_state=0),
     "extra trees": ExtraTreesClassifier(20, random_state=0),
@@ -107,12 +113,12 @@ def test_models_out_of_the_ordinary_are_walked(name, numbers, monkeypatch):
 
 
 BOOSTED = {
-    "exponential loss": GradientBoostingClassifier(n_estimators=20, loss="exponential"),
-    "from zero": GradientBoostingClassifier(n_estimators=20, init="zero"),
+    "exponential loss": GradientBoostingClassifier(n_estimators=20, loss="exponential", random_state=0),
+    "from zero": GradientBoostingClassifier(n_estimators=20, init="zero", random_state=0),
     "from zero, exponential loss": GradientBoostingClassifier(
-        n_estimators=20, init="zero", loss="exponential", learning_rate=0.3, subsample=0.5
+        n_estimators=20, init="zero", loss="exponential", learning_rate=0.3, subsample=0.5, random_state=0
     ),
-    "stopped early": GradientBoostingClassifier(n_estimators=200, n_iter_no_change=3),
+    "stopped early": GradientBoostingClassifier(n_estimators=200, n_iter_no_change=3, random_state=0),
 }
 
 
@@ -125,9 +131,9 @@ def test_gradient_boosting_is_walked_from_where_it_starts(name, numbers, monkeyp
 NOTHING = {
     "XGBoost": XGBClassifier(n_jobs=1, n_estimators=3, gamma=1e9),
     "LightGBM": LGBMClassifier(n_jobs=1, n_estimators=3, verbose=-1, min_child_samples=10_000),
-    "histograms": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=10_000),
-    "a forest": RandomForestClassifier(3, min_samples_leaf=10_000),
-    "a tree": DecisionTreeClassifier(min_samples_leaf=10_000),
+    "histograms": HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=10_000, random_state=0),
+    "a forest": RandomForestClassifier(3, min_samples_leaf=10_000, random_state=0),
+    "a tree": DecisionTreeClassifier(min_samples_leaf=10_000, random_state=0),
 }
 
 
@@ -152,7 +158,7 @@ CALLED = {
     "its leaves are linear models (linear_tree)": lightgbm(linear_tree=True),
     "binary:hinge": XGBClassifier(n_jobs=1, n_estimators=5, objective="binary:hinge"),
     "it starts from the predictions of LogisticRegression": GradientBoostingClassifier(
-        n_estimators=5, init=LogisticRegression()
+        n_estimators=5, init=LogisticRegression(), random_state=0
     ),
 }
 
@@ -199,7 +205,7 @@ def test_numbers_are_compared_in_the_precision_of_the_library(monkeypatch):
         ExtraTreesClassifier(20, random_state=0),
         XGBClassifier(n_jobs=1, n_estimators=20),
         lightgbm(),
-        HistGradientBoostingClassifier(max_iter=20),
+        HistGradientBoostingClassifier(max_iter=20, random_state=0),
     ):
         assert_walked(model.fit(X, y), X, monkeypatch)
 

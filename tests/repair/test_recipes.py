@@ -28,7 +28,7 @@ WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
 
 
 def repair(X=X, y=Y, **params):
-    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, **params)
+    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, **params, random_state=0)
     return fs, *fs.fit_resample(X, y)
 
 
@@ -58,8 +58,8 @@ def test_twins_of_the_edited_rows_follow_the_rows():
 def test_twins_of_all_rows_leave_the_attribute_without_use():
     _, X_fair, _ = repair(augment="all")
     model = LogisticRegression(max_iter=5000)
-    retrained = FairSHAPClassifier(model, **WHO, augment="all").fit(X, Y)
-    before = FairSHAPClassifier(model, **WHO, augment=None).fit(X, Y)
+    retrained = FairSHAPClassifier(model, **WHO, augment="all", random_state=0, holdout=None).fit(X, Y)
+    before = FairSHAPClassifier(model, **WHO, augment=None, random_state=0, holdout=None).fit(X, Y)
     risks = [metrics.discriminative_risk(m, X, **WHO) for m in (before, retrained)]
     assert risks[1] < 1e-3 < risks[0]
     assert len(X_fair) == 2 * len(X)
@@ -104,7 +104,7 @@ def test_twins_keep_the_type_of_the_table(library):
 
 def test_weights_of_the_user_are_shared_by_twins():
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, augment="all")
+    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, augment="all", random_state=0)
     fs.fit_resample(X, Y, sample_weight=weight)
     assert_allclose(fs.sample_weight_, np.concatenate([weight / 2, weight / 2]))
 
@@ -132,7 +132,13 @@ def test_rounds_share_one_budget():
 def test_a_round_that_is_taken_back_is_not_among_the_rounds():
     data = datasets.make_biased(400, random_state=1)
     who = {"sensitive": data.sensitive, "privileged": data.privileged}
-    fs = FairSHAP(XGBClassifier(n_estimators=20, n_jobs=1), **who, strategy="iterative", augment="edited")
+    fs = FairSHAP(
+        XGBClassifier(n_estimators=20, n_jobs=1),
+        **who,
+        strategy="iterative",
+        augment="edited",
+        random_state=0,
+    )
     full = clone(fs).set_params(max_rounds=20).fit(data.X, data.y)
     assert full.rounds_[-1].n_edits == len(full.edits_)
     # One more was tried: where it is the last that may be, nothing takes it back.
@@ -159,7 +165,7 @@ MANY = pd.qcut(X["duration"], 3).cat.codes.to_numpy()
 @pytest.mark.parametrize(
     ("model", "target", "threshold", "near"),
     [
-        (make_pipeline(StandardScaler(), SVC()), Y.to_numpy(), 0.05,
+        (make_pipeline(StandardScaler(), SVC(random_state=0)), Y.to_numpy(), 0.05,
          lambda model, rows: model.decision_function(rows) * np.where(Y == 1, 1, -1)),
         (HistGradientBoostingRegressor(random_state=0), X["duration"].to_numpy() ** 2.0, 5.0,
          lambda model, rows: -np.abs(model.predict(rows) - X["duration"].to_numpy() ** 2.0)),
@@ -171,7 +177,9 @@ MANY = pd.qcut(X["duration"], 3).cat.codes.to_numpy()
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.MarginWarning")
 def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
     rows = NUMBERS.drop(columns="duration")
-    guarded = FairSHAP(model, sensitive="sex", privileged=1.0, threshold=threshold, guard="label")
+    guarded = FairSHAP(
+        model, sensitive="sex", privileged=1.0, threshold=threshold, guard="label", random_state=0
+    )
     (X_fair, _), (X_plain, _) = (
         fs.fit_resample(rows, target) for fs in (guarded, clone(guarded).set_params(guard=False))
     )
@@ -186,7 +194,7 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
     third = np.where(np.arange(len(X)) % 10 == 0, 7, Y.to_numpy())
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, third, {}))
     kept = third != 7
-    fs = FairSHAP(frozen, **WHO, guard="label", threshold=0.03)
+    fs = FairSHAP(frozen, **WHO, guard="label", threshold=0.03, random_state=0)
     X_fair, _ = fs.fit_resample(X[kept], third[kept])
     own = np.searchsorted(frozen.classes_, third[kept])
     before, after = (frozen.predict_proba(Z)[np.arange(kept.sum()), own] for Z in (X[kept], X_fair))
@@ -198,21 +206,28 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
 
 def test_the_guard_of_labels_knows_them_by_name_or_by_number_never_by_chance():
     model = HistGradientBoostingClassifier(random_state=0)
-    by_name, names = FairSHAP(model, **WHO, guard="label"), np.where(Y == 1, "good", "bad")
+    by_name, names = FairSHAP(model, **WHO, guard="label", random_state=0), np.where(Y == 1, "good", "bad")
     expected = by_name.fit(X, names).edits_.row
     # A model of numbers is asked for the numbers of the labels.
     numbered = FrozenEstimator(fit_model(model, X, (names == "good").astype(int), {}))
-    assert_array_equal(FairSHAP(numbered, **WHO, guard="label").fit(X, names).edits_.row, expected)
+    assert_array_equal(
+        FairSHAP(numbered, **WHO, guard="label", random_state=0).fit(X, names).edits_.row, expected
+    )
     other = FrozenEstimator(fit_model(model, X, np.where(Y == 1, "a", "b"), {}))
     with pytest.raises(InputError, match="does not know 'bad'; it knows 'a', 'b'"):
-        FairSHAP(other, **WHO, guard="label").fit(X, names)
+        FairSHAP(other, **WHO, guard="label", random_state=0).fit(X, names)
 
 
 def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins():
     target = pd.qcut(X["credit_amount"] + 400 * X["age"], 4).cat.codes.to_numpy()
     rows = X.drop(columns="credit_amount")
     fs = FairSHAP(
-        HistGradientBoostingClassifier(random_state=0), **WHO, guard="label", bins=2, threshold=0.01
+        HistGradientBoostingClassifier(random_state=0),
+        **WHO,
+        guard="label",
+        bins=2,
+        threshold=0.01,
+        random_state=0,
     )
     X_fair, _ = fs.fit_resample(rows, target)
     assert len(fs.edits_) > 0
@@ -222,7 +237,7 @@ def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins(
 
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
     model = HistGradientBoostingClassifier(random_state=0)
-    clf = FairSHAPClassifier(model, **WHO).fit(X, Y)
+    clf = FairSHAPClassifier(model, **WHO, random_state=0, holdout=None).fit(X, Y)
     fs, X_fair, y = repair(augment="edited")
     by_hand = fit_model(model, X_fair, y, {"sample_weight": fs.sample_weight_})
     assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))
@@ -230,24 +245,31 @@ def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
 
 def test_without_weights_or_with_the_attribute_beside_there_are_no_twins_by_default():
     with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, .* no twins"):
-        clf = FairSHAPClassifier(KNeighborsClassifier(), **WHO).fit(X, Y)
+        clf = FairSHAPClassifier(KNeighborsClassifier(), **WHO, random_state=0, holdout=None).fit(X, Y)
     assert len(clf.repair_.twin_of_) == 0
     rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
-    clf = FairSHAPClassifier(privileged="male").fit(rest, Y, sensitive_features=beside)
+    clf = FairSHAPClassifier(privileged="male", random_state=0, holdout=None).fit(
+        rest, Y, sensitive_features=beside
+    )
     assert len(clf.repair_.twin_of_) == 0
     with pytest.raises(InputError, match="augment"):
-        FairSHAP(privileged="male", augment="all").fit(rest, Y, sensitive_features=beside)
+        FairSHAP(privileged="male", augment="all", random_state=0).fit(rest, Y, sensitive_features=beside)
 
 
 def test_a_frozen_model_is_consulted_and_its_clone_trained_in_later_rounds():
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, Y, {}))
-    fs = FairSHAP(frozen, **WHO, strategy="iterative", max_rounds=2).fit(X, Y)
+    fs = FairSHAP(frozen, **WHO, strategy="iterative", max_rounds=2, random_state=0).fit(X, Y)
     assert len(fs.edits_) == len(repair(strategy="iterative", max_rounds=2)[0].edits_)
 
 
 def test_rounds_work_with_the_attribute_beside_the_table():
     rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
-    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), privileged="male", strategy="iterative")
+    fs = FairSHAP(
+        HistGradientBoostingClassifier(random_state=0),
+        privileged="male",
+        strategy="iterative",
+        random_state=0,
+    )
     X_fair, _ = fs.fit_resample(rest, Y, sensitive_features=beside)
     assert list(X_fair.columns) == list(rest.columns)
     assert len(fs.rounds_) > 1
@@ -255,7 +277,9 @@ def test_rounds_work_with_the_attribute_beside_the_table():
 
 def test_a_regressor_can_have_all_of_it():
     table, amount = X.drop(columns="credit_amount"), X["credit_amount"].astype(float)
-    reg = FairSHAPRegressor(**WHO, strategy="optimal", frozen=["age"], random_state=0).fit(table, amount)
+    reg = FairSHAPRegressor(**WHO, strategy="optimal", frozen=["age"], random_state=0, holdout=None).fit(
+        table, amount
+    )
     assert "age" not in reg.repair_.edits_.column
     assert len(reg.repair_.twin_of_) == len(np.unique(reg.repair_.edits_.row))
 
@@ -304,7 +328,8 @@ def test_screening_changes_no_edit_whatever_the_strategy(params, monkeypatch):
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     plain, screened = (
-        FairSHAP(model, **who, screen=screen, **params).fit(table.X, table.y) for screen in (False, True)
+        FairSHAP(model, **who, screen=screen, **params, random_state=0).fit(table.X, table.y)
+        for screen in (False, True)
     )
     assert screened.attributions_.route == "trees"
     pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
@@ -315,7 +340,7 @@ def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypa
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     for strategy in ("threshold", "optimal"):
-        fs = FairSHAP(model, **who, screen=True, strategy=strategy).fit(table.X, table.y)
+        fs = FairSHAP(model, **who, screen=True, strategy=strategy, random_state=0).fit(table.X, table.y)
         assert ("skipped" in fs.attributions_.status) == (strategy == "threshold")
 
 

@@ -268,7 +268,7 @@ def test_a_tuned_repair_shows_the_trade_off():
 def test_a_quantity_and_a_repair_without_edits_have_a_report_too():
     X, _ = hostile_table(80)
     y = X["wage <b>$"].to_numpy() + (X["sex"] == "m")
-    model = FairSHAP(LinearRegression(), sensitive="sex", privileged="m")
+    model = FairSHAP(LinearRegression(), sensitive="sex", privileged="m", random_state=0)
     with pytest.warns(NothingToRepairWarning):
         model.fit(X, y)
     report = model.report()
@@ -281,7 +281,7 @@ def test_a_quantity_and_a_repair_without_edits_have_a_report_too():
 
 def test_an_attribute_beside_the_table_is_reported():
     X, y = hostile_table(120)
-    model = FairSHAP(LogisticRegression(), privileged="m", threshold=0.005)
+    model = FairSHAP(LogisticRegression(), privileged="m", threshold=0.005, random_state=0)
     model.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])
     report = model.report()
     assert "never sees it" in report.html

@@ -116,7 +116,7 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
     --------
     >>> from fairshap import FairSHAPClassifier, datasets
     >>> d = datasets.make_biased(400, random_state=0)
-    >>> clf = FairSHAPClassifier(sensitive=d.sensitive, privileged=d.privileged).fit(d.X, d.y)
+    >>> clf = FairSHAPClassifier(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
     >>> clf.predict(d.X).shape
     (400,)
     """

@@ -179,7 +179,7 @@ class FairSHAP(SamplerMixin, Repairer):
     --------
     >>> from fairshap import FairSHAP, datasets
     >>> d = datasets.make_biased(400, random_state=0)
-    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged)
+    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     >>> X_fair, y = fs.fit_resample(d.X, d.y)
     >>> X_fair.shape == d.X.shape
     True
