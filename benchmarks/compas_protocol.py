@@ -22,7 +22,7 @@ PAPER = {
 
 def measure(model, X, y, sensitive: int) -> list[float]:
     predicted = model.predict(X)
-    groups = {"sensitive_features": X[:, sensitive], "privileged": 1}
+    groups = {"sensitive_features": X[:, sensitive], "privileged": 1, "between": "pooled"}
     return [
         metrics.accuracy(y, predicted),
         metrics.discriminative_risk(model, X, sensitive=sensitive, privileged=1),

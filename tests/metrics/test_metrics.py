@@ -25,12 +25,13 @@ def predictions(seed, n=200, values="mf"):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_two_groups_agree_with_fairlearn(seed):
-    y, p, s, weights = predictions(seed)
+@pytest.mark.parametrize("values", ["mf", "wbha"])
+def test_gaps_agree_with_fairlearn(seed, values):
+    y, p, s, weights = predictions(seed, values=values)
     given_to_both = {"sensitive_features": s, "sample_weight": weights}
-    dp = metrics.demographic_parity(y, p, privileged="m", **given_to_both)
+    dp = metrics.demographic_parity(y, p, **given_to_both)
     assert_allclose(dp, fm.demographic_parity_difference(y, p, **given_to_both))
-    eo = metrics.equal_opportunity(y, p, privileged="m", **given_to_both)
+    eo = metrics.equal_opportunity(y, p, privileged=values[0], **given_to_both)
     assert_allclose(eo, fm.equal_opportunity_difference(y, p, **given_to_both))
     assert_allclose(
         metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights)
@@ -44,10 +45,19 @@ def test_precision_gaps_are_those_of_the_definition():
     assert_allclose(gap, abs(rate[0] - rate[1]))
 
 
-def test_all_unprivileged_values_are_pooled():
+def test_all_unprivileged_values_are_pooled_where_asked_for():
     y, p, s, _ = predictions(1, values="wbha")
     expected = abs(p[s == "w"].mean() - p[s != "w"].mean())
-    assert_allclose(metrics.demographic_parity(y, p, sensitive_features=s, privileged="w"), expected)
+    who = {"sensitive_features": s, "privileged": "w"}
+    assert_allclose(metrics.demographic_parity(y, p, **who, between="pooled"), expected)
+    assert metrics.demographic_parity(y, p, **who) > expected
+    with pytest.raises(GroupError, match="privileged is not given"):
+        metrics.demographic_parity(y, p, sensitive_features=s, between="pooled")
+
+
+def test_one_group_has_no_gap():
+    with pytest.raises(GroupError, match="holds 'm' in all 2 rows"):
+        metrics.demographic_parity([0, 1], [0, 1], sensitive_features=["m", "m"])
 
 
 @pytest.mark.parametrize("gap", GAPS)

@@ -37,6 +37,11 @@ class Groups:
         1 privileged, 0 not privileged, -1 where the attribute is missing.
     group : ndarray of int, shape (rows,)
         The unprivileged group of each row, from 0 on; -1 for the others.
+    code : ndarray of int, shape (rows,)
+        The group of each row among all groups that are compared, privileged ones included: one for each
+        value (small ones as one), or the two sides of a quantity; -1 where the attribute is missing.
+    names : tuple of str
+        What these groups are called.
     values : tuple of tuple
         The values of the unprivileged and of the privileged side; of a quantity its two medians. A value of
         several attributes is a tuple.
@@ -53,6 +58,8 @@ class Groups:
     name: Hashable
     side: Sides
     group: Ints
+    code: Ints
+    names: tuple[str, ...]
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
     donors: Ints
     contrasts: tuple[tuple[int, int], ...]
@@ -117,14 +124,16 @@ class Groups:
             rows = np.flatnonzero(~np.isnan(keys))
             if len(rows):
                 mask[rows] = split_quantity(quantities(table, column, rows, keys), privileged, name)
-            return cls._of_quantity(table, column, keys, mask)
+            return cls._of_quantity(table, column, keys, mask, privileged)
         attribute = read_attribute(table, columns)
         least = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
         groups = cls._of_values(attribute, name, privileged, least, is_mean=comparison == "mean")
         return groups._drawn(random_state) if comparison == "random" else groups
 
     @classmethod
-    def _of_quantity(cls, table: Table, column: int, keys: Floats, mask: Bools) -> "Groups":
+    def _of_quantity(
+        cls, table: Table, column: int, keys: Floats, mask: Bools, privileged: Privileged
+    ) -> "Groups":
         present = ~np.isnan(keys)
         side = np.where(present, mask, -1).astype(np.int8)
         _check_both(side, table.names[column], "privileged picks")
@@ -136,6 +145,8 @@ class Groups:
             table.names[column],
             side,
             np.where(side == 0, 0, -1),
+            side.astype(np.int64),
+            ("others", str(privileged) if isinstance(privileged, pd.Interval) else "privileged"),
             (values[0], values[1]),
             np.column_stack([rows, other]),
             ((0, 1),),
@@ -169,6 +180,8 @@ class Groups:
             name,
             side,
             np.where(attribute.code < 0, -1, number[attribute.code]),
+            np.where(attribute.code < 0, -1, np.searchsorted(kept, pool)[attribute.code]),
+            tuple(_name_of([v for v, p in zip(attribute.values, pool, strict=True) if p == k]) for k in kept),
             (
                 tuple(v for v, p in zip(attribute.values, chosen, strict=True) if not p),
                 tuple(v for v, p in zip(attribute.values, chosen, strict=True) if p),
@@ -214,6 +227,11 @@ def _pool_small(values: list[Any], sizes: Ints, chosen: Bools, least: int, name:
     )
     pool[small] = small[sizes[small].argmax()]
     return pool
+
+
+def _name_of(values: list[Any]) -> str:
+    """Return what a group is called: its value, those of several columns, or all that are taken as one."""
+    return ", ".join(" / ".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
 
 
 def _check_size(least: Any) -> None:

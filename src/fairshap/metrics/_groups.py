@@ -1,4 +1,4 @@
-"""Gaps between the privileged rows and all others, and a table by group."""
+"""Gaps between groups, and a table by group."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -7,17 +7,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Bools, Floats
+from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import GroupError, InputError, TargetError
 from fairshap.groups import Groups, Privileged, check_weights, is_continuous, read_attribute, read_target
+from fairshap.metrics._rates import rates, widest_pair
 from fairshap.table import Table, read_column
 
 # The two values of these targets need no word on which is positive.
 _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
 
 #: Between which groups a gap is taken.
-Between: TypeAlias = Literal["pooled", "max", "mean"]
-BETWEEN = ("pooled", "max", "mean")
+Between: TypeAlias = Literal["groups", "pooled"]
+BETWEEN = ("groups", "pooled")
 
 
 def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -37,14 +38,15 @@ def demographic_parity(
     y_pred: Any,
     *,
     sensitive_features: Any,
-    privileged: Privileged,
+    privileged: Privileged = None,
     positive: Any = None,
     sample_weight: Any = None,
-    between: Between = "pooled",
+    between: Between = "groups",
 ) -> float:
     """Return the gap in the rate of positive predictions (DP).
 
-    ``|P(f = 1 | privileged) - P(f = 1 | others)|``; see ``between`` for several groups of others.
+    The largest difference between two groups, ``max P(f = 1 | A = a) - min P(f = 1 | A = b)``; of two groups
+    it is ``|P(f = 1 | A = 1) - P(f = 1 | A = 0)|``.
 
     Parameters
     ----------
@@ -54,26 +56,29 @@ def demographic_parity(
         The predicted labels.
     sensitive_features : array-like
         The sensitive attribute of each row. Rows where it is missing are left out.
-    privileged : value, list of values, pandas.Interval or function
-        Which of its values are privileged.
+    privileged : value, list of values, pandas.Interval or function, optional
+        Which of its values are privileged. A quantity such as age needs it, and so does "pooled".
     positive : label, optional
         The positive label; by default the larger of two. More than two labels need it: it is then compared
         with all others as one.
     sample_weight : array-like, optional
         Weights of the rows.
-    between : {"pooled", "max", "mean"}, default="pooled"
-        Whether the privileged are compared with all others as one, as in the paper, or with each group of
-        them: then it is the largest or the mean gap.
+    between : {"groups", "pooled"}, default="groups"
+        Which groups are compared: each value of the attribute with each other one, so that it is the group
+        of the highest rate against that of the lowest; or, as in the paper, the privileged rows with all
+        others as one, which can hide gaps among these.
 
     Examples
     --------
     >>> demographic_parity([0, 1, 0, 1], [1, 1, 0, 1],
     ...                    sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
+    >>> demographic_parity([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=["a", "b", "c", "c"])
+    0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    groups = read_groups(sensitive_features, privileged, len(true))
-    return _gap(predicted, groups, sample_weight, between)
+    codes = _codes(sensitive_features, privileged, between, len(true))
+    return _gap(predicted, codes, sample_weight)
 
 
 def equal_opportunity(
@@ -81,14 +86,14 @@ def equal_opportunity(
     y_pred: Any,
     *,
     sensitive_features: Any,
-    privileged: Privileged,
+    privileged: Privileged = None,
     positive: Any = None,
     sample_weight: Any = None,
-    between: Between = "pooled",
+    between: Between = "groups",
 ) -> float:
     """Return the gap in the true positive rate (EO).
 
-    ``|P(f = 1 | y = 1, privileged) - P(f = 1 | y = 1, others)|``; a group without positive rows
+    The largest difference in ``P(f = 1 | y = 1, A = a)`` between two groups; a group without positive rows
     counts as rate 0. The parameters are those of :func:`demographic_parity`.
 
     Examples
@@ -98,8 +103,8 @@ def equal_opportunity(
     0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    groups = read_groups(sensitive_features, privileged, len(true))
-    return _gap(predicted, groups, sample_weight, between, among=true)
+    codes = _codes(sensitive_features, privileged, between, len(true))
+    return _gap(predicted, codes, sample_weight, among=true)
 
 
 def predictive_quality_parity(
@@ -107,15 +112,15 @@ def predictive_quality_parity(
     y_pred: Any,
     *,
     sensitive_features: Any,
-    privileged: Privileged,
+    privileged: Privileged = None,
     positive: Any = None,
     sample_weight: Any = None,
-    between: Between = "pooled",
+    between: Between = "groups",
 ) -> float:
     """Return the gap in precision (PQP).
 
-    ``|P(y = 1 | f = 1, privileged) - P(y = 1 | f = 1, others)|``; a group without positive predictions
-    counts as precision 0. The parameters are those of :func:`demographic_parity`.
+    The largest difference in ``P(y = 1 | f = 1, A = a)`` between two groups; a group without positive
+    predictions counts as precision 0. The parameters are those of :func:`demographic_parity`.
 
     Examples
     --------
@@ -124,8 +129,8 @@ def predictive_quality_parity(
     0.5
     """
     true, predicted = _positives(y_true, y_pred, positive)
-    groups = read_groups(sensitive_features, privileged, len(true))
-    return _gap(true, groups, sample_weight, between, among=predicted)
+    codes = _codes(sensitive_features, privileged, between, len(true))
+    return _gap(true, codes, sample_weight, among=predicted)
 
 
 def score_demographic_parity(
@@ -133,14 +138,15 @@ def score_demographic_parity(
     y_score: Any,
     *,
     sensitive_features: Any,
-    privileged: Privileged,
+    privileged: Privileged = None,
     sample_weight: Any = None,
-    between: Between = "pooled",
+    between: Between = "groups",
 ) -> float:
     """Return the gap in the mean score: demographic parity without a cut-off.
 
-    ``|E[f | privileged] - E[f | others]|``. The parameters are those of :func:`demographic_parity`, with
-    scores, such as probabilities or the predictions of a regressor, in the place of predicted labels.
+    The largest difference in ``E[f | A = a]`` between two groups. The parameters are those of
+    :func:`demographic_parity`, with scores, such as probabilities or the predictions of a regressor, in the
+    place of predicted labels.
 
     Examples
     --------
@@ -149,8 +155,8 @@ def score_demographic_parity(
     0.5
     """
     scores = _scores(y_score, None if y_true is None else len(y_true))
-    groups = read_groups(sensitive_features, privileged, len(scores))
-    return _gap(scores, groups, sample_weight, between)
+    codes = _codes(sensitive_features, privileged, between, len(scores))
+    return _gap(scores, codes, sample_weight)
 
 
 def group_table(
@@ -213,10 +219,25 @@ def group_table(
     return frame
 
 
-def read_groups(sensitive_features: Any, privileged: Privileged, n_rows: int) -> Groups:
-    """Return the groups of rows whose attribute, or several, is given by itself."""
+def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_rows: int) -> Ints:
+    """Return the number of each row's group among those that are compared, -1 where it is missing."""
+    if between not in BETWEEN:
+        raise InputError(
+            f"between={between!r} is not known; give one of {listing(BETWEEN)}."
+            f"{did_you_mean(between, BETWEEN)}"
+        )
     table = _attributes(sensitive_features, n_rows)
-    return Groups.read(table, range(len(table.names)), privileged, min_group_size=1)
+    columns = range(len(table.names))
+    if privileged is not None or between == "pooled":
+        groups = Groups.read(table, columns, privileged, min_group_size=1)
+        return groups.side.astype(np.int64) if between == "pooled" else groups.code
+    codes, values, _ = read_attribute(table, columns)
+    if len(values) < 2:
+        raise GroupError(
+            f"sensitive_features holds {listing(values)} in all {n_rows} rows; a gap is one between two "
+            "groups at least."
+        )
+    return codes
 
 
 def _attributes(sensitive_features: Any, n_rows: int) -> Table:
@@ -231,30 +252,17 @@ def _attributes(sensitive_features: Any, n_rows: int) -> Table:
     return Table.read(frame)
 
 
-def _gap(
-    values: NDArray[Any],
-    groups: Groups,
-    sample_weight: Any,
-    between: Between,
-    among: Bools | None = None,
-) -> float:
-    """Return the gap between the groups in the mean of the values, among some of the rows."""
-    if between not in BETWEEN:
-        raise InputError(
-            f"between={between!r} is not known; give one of {listing(BETWEEN)}."
-            f"{did_you_mean(between, BETWEEN)}"
-        )
+def _gap(values: NDArray[Any], codes: Ints, sample_weight: Any, among: Bools | None = None) -> float:
+    """Return the largest difference between two groups in the mean of the values, among some of the rows."""
     weights = _weights(sample_weight, len(values))
-    chosen = np.ones(len(values), dtype=np.bool_) if among is None else among
-
-    def mean(rows: Bools) -> float:
-        return _mean(values[chosen & rows], weights[chosen & rows])
-
-    privileged = mean(groups.side == 1)
-    if between == "pooled":
-        return abs(privileged - mean(groups.side == 0))
-    gaps = [abs(privileged - mean(groups.group == g)) for g in range(groups.group.max() + 1)]
-    return float(max(gaps) if between == "max" else np.mean(gaps))
+    known = codes >= 0 if among is None else (codes >= 0) & among
+    n_groups = codes.max() + 1
+    of = np.bincount(codes[known], weights[known], n_groups)
+    part = np.bincount(codes[known], weights[known] * values[known], n_groups)
+    # Nothing to take a rate of counts as a rate of 0, as in fairlearn.
+    rate = np.nan_to_num(rates(part, of))
+    high, low = widest_pair(rate)
+    return float(rate[high] - rate[low])
 
 
 def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:

@@ -5,7 +5,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairshap._typing import Floats, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
 from fairshap.groups import Comparison, Privileged, Setting
 from fairshap.models import Scorer
@@ -107,11 +107,12 @@ def discriminative_risk(
     return float(np.nanmean(risks)) if reduce else risks
 
 
-def row_risks(risk: Risk) -> Floats:
-    """Return the risk of each row, NaN where a quantity is missing."""
-    risks = risk.of_rows(np.arange(risk.setting.table.n_rows))
+def row_risks(risk: Risk, rows: Ints | None = None) -> Floats:
+    """Return the risk of rows, by default of all, NaN where a quantity is missing."""
+    rows = np.arange(risk.setting.table.n_rows) if rows is None else rows
+    risks = risk.of_rows(rows)
     if risk.setting.groups.by_row:
-        risks[risk.setting.groups.side < 0] = np.nan
+        risks[risk.setting.groups.side[rows] < 0] = np.nan
     return risks
 
 

@@ -65,11 +65,16 @@ def fit_model(X: Floats, y: Ints, sample_weight: Floats | None = None) -> Any:
 def judge(model: Any, fold: Fold, rows: Floats, *, sees_attribute: bool = True) -> dict[str, float]:
     """Return what a model does on the test rows, as they are for it.
 
-    As in the paper, the attribute is switched in the rows as the model gets them: where a method transforms
-    rows, after that.
+    As in the paper, gaps are those of this fold, between the privileged rows and all others as one; what is
+    reported is their mean over folds. The attribute is switched in the rows as the model gets them: where a
+    method transforms rows, after that.
     """
     predicted = model.predict(rows)
-    groups: dict[str, Any] = {"sensitive_features": fold.X_test[:, fold.sensitive], "privileged": 1.0}
+    groups: dict[str, Any] = {
+        "sensitive_features": fold.X_test[:, fold.sensitive],
+        "privileged": 1.0,
+        "between": "pooled",
+    }
     found = {
         "accuracy": metrics.accuracy(fold.y_test, predicted),
         "dp": metrics.demographic_parity(fold.y_test, predicted, **groups),
