@@ -11,11 +11,12 @@ import json
 import time
 
 import numpy as np
+from per_fold import measures_of
 from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, datasets
-from fairshap.evaluation import MEASURES, Trial, measures_of, run_trials
+from fairshap.evaluation import MEASURES, Trial, run_trials
 
 SETTINGS = "german:sex,compas:sex,compas:race,adult:sex,adult:race,credit:SEX,census_kdd:sex"
 # What is tried: the parameters of FairSHAP.
@@ -61,10 +62,11 @@ def run(name: str, sensitive: str, n_seeds: int) -> dict[str, list[float]]:
         for seed in range(101, 101 + n_seeds)
         for fold in KFold(5, shuffle=True, random_state=seed).split(X)
     ]
-    outcomes = run_trials(trials, {"own": sampler}, X, y, folds, 1)
+    outcomes = run_trials(trials, {"own": sampler}, X, y, folds, 1).outcomes
+    side = sampler._setting(X).groups.side
     results = {}
     for trial, outcome in zip(trials, outcomes, strict=True):
-        measures = np.mean([measures_of(f.columns().sum(axis=0)) for f in outcome.folds], axis=0)
+        measures = np.mean([measures_of(fold, side[fold.rows]) for fold in outcome.folds], axis=0)
         results[trial.name] = [*np.round(measures, 4).tolist(), float(np.mean(outcome.n_edits))]
     return results
 

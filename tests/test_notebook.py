@@ -19,7 +19,7 @@ d = datasets.make_biased(300, random_state=0)
 who = {"sensitive": d.sensitive, "privileged": d.privileged, "random_state": 0}
 model = LogisticRegression()
 fs = FairSHAP(model, **who, threshold=0.02).fit(d.X, d.y)
-tuning = tune(d.X, d.y, model, **who, thresholds=[0.05], strategies=["threshold"], n_folds=2, n_repeats=1)
+tuning = tune(d.X, d.y, model, **who, thresholds=[0.05], strategies=["threshold"], n_folds=5)
 curve = budget_curve(d.X, d.y, model, **who, budgets=[0, 5], n_folds=2)
 report = fs.report(tuning=tuning)
 """

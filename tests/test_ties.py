@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -26,7 +26,7 @@ from fairshap.matching import Nearest
 from fairshap.report._columns import column_lines
 from fairshap.report._rows import ledger_data, riskiest_rows
 from fairshap.report._thresholds import Sweep
-from tests.conftest import to_library
+from tests.conftest import examples, to_library
 
 NAMES = ["sex", "a", "b", "c", "d"]
 
@@ -218,7 +218,7 @@ class Fixed:
         return self.plan
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(problems(), st.sampled_from(CHOICES), st.integers(1, 2))
 def test_every_way_makes_the_same_edits(problem, choice, k):
     X, y, model = problem
@@ -245,7 +245,7 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
     assert all(other == first for other in others), found
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(problems(), st.sampled_from([0.05, 0.1, 1 / 30]))
 def test_screening_leaves_no_tie_out(problem, threshold):
     X, y, model = problem

@@ -25,6 +25,7 @@
     ├── SkippedWarning                what could not be trained, left out of a comparison
     ├── CopiedAttributeWarning        columns that tell the sensitive attribute exactly
     ├── WorseModelWarning             a repaired model that is worse on rows that were held out
+    ├── NoiseWarning                  a risk no larger than that of a shuffled attribute
     ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
     ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
     └── MarginWarning                 the model has no probabilities: risk and threshold are margins
@@ -47,6 +48,7 @@ __all__ = [
     "ModelError",
     "NotConvergedError",
     "NotConvergedWarning",
+    "NoiseWarning",
     "NothingToRepairWarning",
     "OrderWarning",
     "PooledGroupsWarning",
@@ -162,6 +164,10 @@ class CopiedAttributeWarning(FairshapWarning):
 
 class WorseModelWarning(FairshapWarning):
     """On rows that were held out, the repaired model is measurably worse than the one it replaces."""
+
+
+class NoiseWarning(FairshapWarning):
+    """The discriminative risk cannot be told from that of an attribute that is shuffled among the rows."""
 
 
 class UnseenGroupsWarning(FairshapWarning):

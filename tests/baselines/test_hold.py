@@ -16,6 +16,9 @@ from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.exceptions import InputError
 from tests.conftest import to_library, to_pandas
 
+# Tables are small and folds are few here: what is told of noise is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
+
 DATA = datasets.load("german")
 X, Y = DATA.X, DATA.y
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}

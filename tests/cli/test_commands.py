@@ -74,6 +74,7 @@ def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people
     found = result(capsys, *args, "--jobs", 1)
     assert found == result(capsys, *args, "--jobs", 2)
     names = {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows", "report"}
+    names |= {"folds", "repeats"}
     assert set(found) == HEAD | names
     assert found["data"]["columns"]["code"] == "category"
     assert {group["group"]: group["rows"] for group in found["groups"]}.keys() == {"male", "female"}
@@ -90,7 +91,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     )
     assert set(found) == HEAD | {
         *("data", "model", "threshold", "edits", "rows_edited", "by_column", "before", "after", "change"),
-        *("with_twins", "out", "ledger", "report"),
+        *("with_twins", "out", "ledger", "report", "folds", "repeats"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
     assert found["with_twins"]["dr"] < found["after"]["dr"]
@@ -101,7 +102,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
 
 def test_evaluate_has_all_methods_with_intervals(capsys, people):
     found = result(capsys, "evaluate", people, *WHO, "--folds", 2, "--methods", "baseline,rsa,fairshap")
-    assert set(found) == HEAD | {"data", "model", "folds", "methods", "changes"}
+    assert set(found) == HEAD | {"data", "model", "folds", "repeats", "methods", "changes"}
     methods = {line["method"]: line for line in found["methods"]}
     assert list(methods) == ["baseline", "rsa", "fairshap"]
     assert methods["rsa"]["dr"] == 0
@@ -112,7 +113,7 @@ def test_evaluate_has_all_methods_with_intervals(capsys, people):
 def test_tune_recommends_within_the_limits(capsys, people):
     args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--max-accuracy-drop", 0.05]
     found = result(capsys, "tune", people, *WHO, *args)
-    names = {"data", "model", "recommended", "reason", "repair", "candidates", "report"}
+    names = {"data", "model", "recommended", "reason", "repair", "dr_noise", "candidates", "report"}
     assert set(found) == HEAD | names
     taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
     base = found["candidates"][0]

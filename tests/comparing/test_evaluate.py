@@ -1,4 +1,7 @@
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.compose import make_column_transformer
@@ -7,11 +10,14 @@ from sklearn.model_selection import FixedThresholdClassifier, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import FairSHAP, baselines, datasets, evaluate, metrics
+from fairshap import ColumnEncoder, FairSHAP, baselines, datasets, evaluate, metrics, tune
 from fairshap.comparing import METHODS
-from fairshap.evaluation import intervals_of
-from fairshap.exceptions import InputError, ModelError, SkippedWarning, WeightsWarning
+from fairshap.exceptions import InputError, ModelError, NoiseWarning, SkippedWarning, WeightsWarning
+
+# Two folds are too few to tell a risk from noise.
+pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
 
 DATA = datasets.make_biased(300, random_state=0)
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -19,19 +25,24 @@ WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
 
 @pytest.fixture(scope="module")
 def compared():
-    return evaluate(DATA.X, DATA.y, **WHO, methods=list(METHODS), n_folds=2, n_resamples=200, random_state=0)
+    return evaluate(DATA.X, DATA.y, **WHO, methods=list(METHODS), n_folds=5, random_state=0)
 
 
-def test_every_method_is_measured_and_every_row_predicted_once(compared):
+def test_every_method_is_measured_and_every_row_once(compared):
     frame = compared.frame().set_index("method")
     assert list(frame.index) == list(METHODS)
     assert frame.loc["rsa", "dr"] == 0
-    assert frame.loc["fairshap", "dr"] < frame.loc["baseline", "dr"]
+    assert frame.loc["fairshap-twins", "dr"] < frame.loc["baseline", "dr"]
     assert frame.loc["fairshap", "share"] > 0 == frame.loc["baseline", "share"]
-    # Both folds have the same number of rows, so that the mean over folds is the one over rows.
-    right = (compared.predicted == DATA.y.to_numpy()).mean(axis=1)
-    np.testing.assert_allclose(right, frame["accuracy"], atol=1e-12)
-    np.testing.assert_allclose(compared.risk.mean(axis=1), frame["dr"], atol=1e-12)
+    # The figures follow from the table by group, and each row is in it once.
+    for method in METHODS:
+        groups = compared.groups(method)
+        assert groups["rows"].sum() == 300
+        for measure, rate in (("dp", "positive_rate"), ("eo", "true_positive_rate"), ("pqp", "precision")):
+            assert frame.loc[method, measure] == pytest.approx(groups[rate].max() - groups[rate].min())
+        for measure in ("accuracy", "dr"):
+            mean = np.average(groups[measure], weights=groups["rows"])
+            assert frame.loc[method, measure] == pytest.approx(mean)
 
 
 def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_told_too(compared):
@@ -66,28 +77,24 @@ def test_changes_are_differences_to_the_first(compared):
     changes, frame = compared.changes(), compared.frame()
     np.testing.assert_allclose(changes["dr"], frame["dr"] - frame["dr"].iloc[0])
     assert (changes.loc[0, ["dr_low", "dr_high"]] == 0).all()
+    assert changes.loc[0, "dp_low"] <= 0 <= changes.loc[0, "dp_high"]
     assert changes.set_index("method").loc["rsa", "dr_high"] < 0
 
 
 def test_methods_may_be_objects_and_the_seed_decides_everything(compared):
     methods = {"as it is": None, "mine": baselines.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
-    one, two = (
-        evaluate(DATA.X, DATA.y, **WHO, methods=methods, n_folds=2, n_resamples=50, random_state=0)
-        for _ in range(2)
-    )
+    one, two = (evaluate(DATA.X, DATA.y, **WHO, methods=methods, n_folds=5, random_state=0) for _ in range(2))
     assert one.frame().equals(two.frame())
     assert one.frame()["method"].tolist() == list(methods)
-    np.testing.assert_array_equal(one.predicted[0], compared.predicted[0])
+    np.testing.assert_array_equal(one.measured.values[0], compared.measured.values[0])
 
 
-def test_the_positive_label_decides_what_parity_compares():
+def test_the_positive_label_decides_what_parity_compares(compared):
     words = np.where(DATA.y == 1, "a", "b")
-    found = evaluate(DATA.X, words, **WHO, positive="a", methods=["baseline"], n_folds=2, random_state=0)
-    gap = metrics.demographic_parity(
-        words, found.predicted[0], sensitive_features=DATA.X[DATA.sensitive], privileged=DATA.privileged
-    )
-    assert found.frame()["dp"].iloc[0] == pytest.approx(gap, abs=0.05)
-    assert set(found.predicted[0]) == {"a", "b"}
+    found = evaluate(DATA.X, words, **WHO, positive="b", methods=["baseline"], n_folds=5, random_state=0)
+    mine, theirs = found.groups(), compared.groups()
+    np.testing.assert_allclose(mine["positive_rate"], 1 - theirs["positive_rate"])
+    np.testing.assert_allclose(mine["false_positive_rate"], 1 - theirs["true_positive_rate"])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +102,8 @@ def test_the_positive_label_decides_what_parity_compares():
     [
         ({"methods": ["basline"]}, r"methods='basline' is not known; .* Did you mean 'baseline'\?"),
         ({"methods": []}, "methods is empty"),
-        ({"n_folds": 1}, "n_folds=1 must be 2 at least"),
+        ({"n_folds": 1}, "n_folds=1 must be a whole number from 2 on"),
+        ({"n_repeats": 0}, "n_repeats=0 must be a whole number from 1 on"),
         ({"n_folds": 299}, "n_folds=299 is too many: one label of one group has"),
     ],
 )
@@ -104,16 +112,68 @@ def test_what_cannot_be_compared_is_told(params, words):
         evaluate(DATA.X, DATA.y, **WHO, **params)
 
 
-def test_an_interval_holds_its_measure_where_resamples_lie_beside_it():
-    # As with a small gap between groups, which drawing rows anew makes larger.
-    samples = 0.1 + 0.01 * np.random.default_rng(0).normal(size=(1, 500, 1))
-    measures = np.array([[0.05]])
-    assert np.quantile(samples, 0.025) > measures.item()
-    low, high = intervals_of(measures, samples)
-    assert low.item() < measures.item() < high.item()
-    # As wide as the resamples spread, and no lower than a measure can be.
-    assert high.item() - low.item() == pytest.approx(np.ptp(np.quantile(samples, [0.025, 0.975])))
-    assert intervals_of(np.zeros((1, 1)), samples, least=0.0)[0].item() == 0
+def coin_flip(n, seed):
+    """A table whose attribute says nothing."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 4)), columns=list("abcd"))
+    y = (X["a"] + X["b"] + rng.normal(size=n) > 0).astype(int)
+    return X.assign(coin=rng.permutation(np.arange(n) % 2)), y
+
+
+def test_a_coin_flip_has_no_gap_and_a_risk_of_noise():
+    wrong, risks = np.zeros(3), []
+    for seed in range(20):
+        X, y = coin_flip(400, seed)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", NoiseWarning)
+            found = evaluate(
+                X,
+                y,
+                DecisionTreeClassifier(max_depth=6, random_state=0),
+                sensitive="coin",
+                privileged=1,
+                methods=["baseline"],
+                random_state=seed,
+            )
+        frame = found.frame().iloc[0]
+        wrong += [frame["dp_low"] > 0, frame["eo_low"] > 0, not said]
+        risks.append(frame["dr"])
+    assert np.mean(risks) > 0.01
+    # Of a twentieth each, one in 20 is expected.
+    assert (wrong <= 3).all()
+
+
+def test_a_risk_above_noise_is_not_doubted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseWarning)
+        found = evaluate(DATA.X, DATA.y, **WHO, methods=["baseline"], random_state=0)
+    assert not found.is_noise
+    assert 0 < found.noise_level < found.frame()["dr_low"].iloc[0]
+    assert str(found.folds) == "5 folds, repeated 4 times"
+
+
+def test_the_same_seed_gives_the_same_baseline_everywhere():
+    d = datasets.load("german")
+    who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    tree = make_pipeline(ColumnEncoder(), DecisionTreeClassifier(max_depth=4, random_state=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseWarning)
+        compared = evaluate(d.X, d.y, tree, **who, methods=["baseline"], random_state=3)
+        tuning = tune(
+            d.X,
+            d.y,
+            tree,
+            **who,
+            thresholds=[0.1],
+            strategies=["threshold"],
+            augments=[None],
+            random_state=3,
+        )
+        report = FairSHAP(tree, **who, random_state=3).fit(d.X, d.y).report(audit=True)
+    expected = compared.measured.values[0]
+    np.testing.assert_array_equal(tuning.table.measures[0], expected)
+    np.testing.assert_array_equal(report.comparison.measured.values[0], expected)
+    assert tuning.noise_level == report.comparison.noise_level == compared.noise_level
 
 
 def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
@@ -125,19 +185,19 @@ def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
 
 
 def test_what_cannot_be_trained_is_left_out_and_said():
-    options = {**WHO, "n_folds": 2, "n_resamples": 20, "random_state": 0}
+    options = {**WHO, "n_folds": 2, "random_state": 0}
     methods = ["baseline", "reweighing", "twins", "fairshap", "fairshap-twins"]
     with pytest.warns() as caught:
         found = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=methods)
     assert list(found.frame()["method"]) == ["baseline", "twins", "fairshap", "fairshap-twins"]
-    assert found.predicted.shape == found.risk.shape == (4, 300)
+    assert found.measured.values.shape == (4, 5)
     assert list(found.changes()["method"]) == list(found.methods)
     repeated, skipped = ([w for w in caught if w.category is c] for c in (WeightsWarning, SkippedWarning))
     assert len(repeated) == len(skipped) == 1
     assert "'reweighing' (ModelError: KNeighborsClassifier takes no sample_weight" in str(skipped[0].message)
     # The others are what they are without it.
     alone = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["baseline", "fairshap"])
-    np.testing.assert_array_equal(alone.measures, found.measures[[0, 2]])
+    np.testing.assert_array_equal(alone.measured.values, found.measured.values[[0, 2]])
     with pytest.raises(ModelError, match="Reweigher"):
         evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["reweighing"])
 
@@ -147,7 +207,7 @@ def test_a_threshold_around_a_pipeline_is_compared(routing):
     columns = make_column_transformer((OneHotEncoder(), ["group", "district"]), (StandardScaler(), ["skill"]))
     model = FixedThresholdClassifier(make_pipeline(columns, LogisticRegression()))
     with sklearn.config_context(enable_metadata_routing=routing), pytest.warns(SkippedWarning, match="Fixed"):
-        found = evaluate(DATA.X, DATA.y, model, **WHO, n_folds=2, n_resamples=20, random_state=0)
+        found = evaluate(DATA.X, DATA.y, model, **WHO, n_folds=2, random_state=0)
     assert list(found.frame()["method"]) == ["baseline", "rsa", "fairshap"]
 
 

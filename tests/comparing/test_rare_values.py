@@ -43,7 +43,7 @@ SETTINGS = {
 @pytest.mark.parametrize("method", METHODS)
 def test_evaluate_takes_folds_that_lack_one(setting, method):
     rows, sensitive, privileged, function = SETTINGS[setting]
-    quick = {"methods": ["baseline", method], "n_resamples": 20, "random_state": 0}
+    quick = {"methods": ["baseline", method], "random_state": 0}
     found = evaluate(rows, Y, MODEL, sensitive=sensitive, privileged=privileged, **quick).frame()
     assert found[["accuracy", "dr", "dp"]].notna().all(axis=None)
     if function is not None:
@@ -54,7 +54,7 @@ def test_evaluate_takes_folds_that_lack_one(setting, method):
 def test_evaluate_takes_methods_that_name_the_values_themselves():
     who = {"sensitive": "race", "privileged": ["a", "rare"]}
     methods = {"own": FairSHAP(MODEL, **who), "dropped": baselines.SensitiveRemover(**who)}
-    found = evaluate(X, Y, MODEL, **who, methods=methods, n_resamples=20, random_state=0).frame()
+    found = evaluate(X, Y, MODEL, **who, methods=methods, random_state=0).frame()
     assert found["dr"].iloc[0] > 0 == found["dr"].iloc[1]
     assert methods["own"].privileged == ["a", "rare"]
     assert type(methods["own"].privileged) is list

@@ -69,7 +69,7 @@ def test_any_regressor_repairs_a_raw_table(estimator):
     assert fs.positive_ is None
     assert fs.threshold_ == 0.05 * np.std(PAY)
     frame = fs.edits_.frame()
-    assert (frame["phi"] >= fs.threshold_).all()
+    assert (frame["phi"] >= fs.threshold_ * (1 - 1e-9)).all()
     assert set(frame["column"]) >= {"post"}
     assert (X_fair["sex"] == X["sex"]).all()
     assert_references_are_of_the_same_bin(fs)

@@ -20,15 +20,6 @@ from fairshap.exceptions import FairshapWarning
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
 
-#: The measures and what they mean.
-MEANINGS = {
-    "accuracy": "share of right predictions (higher is better)",
-    "dr": "change of the prediction when only the sensitive column changes",
-    "dp": "gap in the rate of positive predictions",
-    "eo": "gap in the true positive rate",
-    "pqp": "gap in precision",
-}
-
 
 class Output:
     """Prints tables or JSON.
@@ -114,8 +105,3 @@ def show(cell: Any) -> str:
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the lines of a frame as JSON takes them."""
     return [plain(line) for line in frame.to_dict(orient="records")]
-
-
-def with_interval(line: Any, measure: str) -> str:
-    """Return a measure with its interval, for a line of a frame that has both."""
-    return f"{line[measure]:.3f} [{line[f'{measure}_low']:.3f}, {line[f'{measure}_high']:.3f}]"

@@ -7,16 +7,27 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fairshap import FairSHAP, metrics
+from fairshap import FairSHAP
 from fairshap._ties import steps
+from fairshap.cli._measures import MEANINGS, between, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, model_file
-from fairshap.cli._options import FileOptions, Force, Ledger, ModelOptions, RunOptions, TableOptions
-from fairshap.cli._output import MEANINGS, Output, records
+from fairshap.cli._options import (
+    FileOptions,
+    Folds,
+    Force,
+    Ledger,
+    ModelOptions,
+    Repeats,
+    RunOptions,
+    TableOptions,
+)
+from fairshap.cli._output import Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.comparing import Comparison, evaluate_fitted
 from fairshap.comparing import evaluate as compare
+from fairshap.evaluation import FEW
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
 
 
@@ -28,7 +39,8 @@ def audit(
     run: RunOptions,
     page: ReportOptions,
     threshold: Annotated[float, typer.Option(help="From which attribution on a cell is counted.")] = 0.05,
-    folds: Annotated[int, typer.Option(min=2, help="Folds that the model is measured on.")] = 5,
+    folds: Folds = None,
+    repeats: Repeats = None,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
     edits: Ledger = None,
     force: Force = False,
@@ -43,7 +55,7 @@ def audit(
     for note in problem.notes:
         output.note(note)
     with output.warnings(NothingToRepairWarning, MarginWarning):
-        measured = measure(estimator, problem, folds, run)
+        measured = measure(estimator, problem, folds, repeats, run)
         asked = FairSHAP(
             estimator,
             **problem.who,
@@ -53,13 +65,12 @@ def audit(
             n_jobs=run.jobs,
             verbose=run.verbose,
         ).fit(problem.X, problem.y)
-        how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
-        compared = measured.for_report(how if from_file(estimator) else None)
+        compared = measured.for_report()
         write_all(
             [(page.report, lambda: make_page(context, page, problem, asked, compared=compared, audit=True))],
             force=force,
         )
-    groups = _groups(problem, measured)
+    groups = measured.groups()
     columns, rows = _columns(asked), _rows(asked, problem, top)
     _print(output, problem, measured, groups, columns, rows)
     if page.report is not None:
@@ -68,8 +79,9 @@ def audit(
     output.json(
         data=problem.describe(),
         model=model.model,
-        rows_held_out=not from_file(estimator),
-        measures=records(measured.frame())[0],
+        rows_held_out=measured.folds is not None,
+        **describe_folds(measured),
+        measures=describe_measures(measured)[0],
         groups=records(groups),
         columns=records(columns),
         rows=records(rows),
@@ -77,11 +89,13 @@ def audit(
     )
 
 
-def measure(estimator: Any, problem: Problem, folds: int, run: RunOptions) -> Comparison:
+def measure(
+    estimator: Any, problem: Problem, folds: int | None, repeats: int | None, run: RunOptions
+) -> Comparison:
     """Return what a model does: on folds, or one from a file on the table itself."""
     who = {**problem.who, "positive": problem.positive}
     if from_file(estimator):
-        return evaluate_fitted(estimator, problem.X, problem.y, **who, random_state=run.seed)
+        return evaluate_fitted(estimator, problem.X, problem.y, **who)
     return compare(
         problem.X,
         problem.y,
@@ -89,29 +103,11 @@ def measure(estimator: Any, problem: Problem, folds: int, run: RunOptions) -> Co
         **who,
         methods=["baseline"],
         n_folds=folds,
+        n_repeats=repeats,
         random_state=run.seed,
         n_jobs=run.jobs,
         verbose=run.verbose,
     )
-
-
-def _groups(problem: Problem, measured: Comparison) -> pd.DataFrame:
-    """Return one line for each group, with its mean risk."""
-    attribute = problem.X[problem.sensitive]
-    if isinstance(problem.privileged, pd.Interval):
-        inside = [value in problem.privileged if pd.notna(value) else False for value in attribute]
-        attribute = pd.Series(np.where(inside, str(problem.privileged), "others"), attribute.index)
-    frame = metrics.group_table(
-        problem.y.to_numpy(),
-        measured.predicted[0],
-        sensitive_features=attribute,
-        positive=problem.positive,
-    )
-    keys = attribute.astype(object).agg(tuple, axis=1) if attribute.ndim == 2 else attribute.astype(object)
-    risks = pd.Series(measured.risk[0]).groupby(keys.to_numpy()).mean()
-    names = [" / ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in frame.index]
-    found = [risks.get(key, np.nan) for key in frame.index]
-    return frame.reset_index(drop=True).assign(group=names, dr=found)
 
 
 def _columns(asked: FairSHAP) -> pd.DataFrame:
@@ -168,27 +164,32 @@ def _print(
     rows: pd.DataFrame,
 ) -> None:
     line = measured.frame().iloc[0]
-    held_out = "rows that it was not trained on" if measured.n_folds > 1 else "the rows of the table"
-    output.line(f"How unfair: the model on {held_out}, with 95 % intervals")
+    rows_of = "rows that it was not trained on" if measured.folds else "the rows of the table"
+    output.line(f"How unfair: the model on {rows_of}, with 95 % intervals")
     output.table(
-        ["measure", "value", "from", "to", "meaning"],
+        ["measure", "value", "from", "to", "between", "meaning"],
         [
             (
                 name.upper() if name != "accuracy" else name,
                 line[name],
                 line[f"{name}_low"],
                 line[f"{name}_high"],
+                between(measured, name),
                 what,
             )
             for name, what in MEANINGS.items()
         ],
-        left=(0, 4),
+        left=(0, 4, 5),
     )
+    print_notes(output, measured)
     output.line()
     output.line(f"For whom: by {problem.sensitive!r}")
     names = ["rows", "base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr"]
     head = ["group", "rows", "base rate", "predicted", "true positives", "precision", "accuracy", "DR"]
     output.table(head, [(one["group"], *(one[name] for name in names)) for _, one in groups.iterrows()])
+    few = groups["group"][groups["few"]]
+    if len(few):
+        output.line(f"Too few rows to be compared (under {FEW}): {', '.join(few)}.")
     output.line()
     output.line("Through which columns: what each adds to the risk")
     output.table(

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from fairshap.cli._measures import describe_folds, describe_measures, print_notes, with_interval
 from fairshap.cli._models import from_file, get_model
-from fairshap.cli._options import FileOptions, Ledger, ModelOptions, RunOptions, TableOptions
-from fairshap.cli._output import Output, records, with_interval
+from fairshap.cli._options import FileOptions, Folds, Ledger, ModelOptions, Repeats, RunOptions, TableOptions
+from fairshap.cli._output import Output, records
 from fairshap.cli._problem import open_problem
 from fairshap.cli._texts import split
 from fairshap.comparing import METHODS, Comparison
@@ -29,7 +30,8 @@ def evaluate(
             help="; ".join(f"{name}: {what}" for name, what in METHODS.items()) + f". By default {_DEFAULT}.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds that everything is measured on.")] = 5,
+    folds: Folds = None,
+    repeats: Repeats = None,
     threshold: Annotated[float, typer.Option(min=0, help="The threshold of fairshap.")] = 0.05,
     edits: Ledger = None,
 ) -> None:
@@ -53,6 +55,7 @@ def evaluate(
             positive=problem.positive,
             methods=split(methods) or _default_methods(output),
             n_folds=folds,
+            n_repeats=repeats,
             threshold=threshold,
             random_state=run.seed,
             n_jobs=run.jobs,
@@ -62,8 +65,8 @@ def evaluate(
     output.json(
         data=problem.describe(),
         model=model.model,
-        folds=folds,
-        methods=records(compared.frame()),
+        **describe_folds(compared),
+        methods=describe_measures(compared),
         changes=records(compared.changes()),
     )
 
@@ -79,7 +82,7 @@ def _default_methods(output: Output) -> list[str]:
 
 def print_comparison(output: Output, compared: Comparison) -> None:
     """Print the methods with their intervals."""
-    output.line(f"Means over {compared.n_folds} folds of rows that were not trained on [95 % interval]")
+    output.line(f"On the held-out rows of {compared.folds} together [95 % interval]")
     measures = ["accuracy", "dr", "dp", "eo", "pqp"]
     output.table(
         ["method", "accuracy", "DR", "DP", "EO", "PQP", "cells edited"],
@@ -88,6 +91,7 @@ def print_comparison(output: Output, compared: Comparison) -> None:
             for _, line in compared.frame().iterrows()
         ],
     )
+    print_notes(output, compared)
     moved = compared.frame().query("abs(raw_dr - dr) > 1e-9")
     if len(moved):
         said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())

@@ -9,9 +9,18 @@ import pandas as pd
 import typer
 
 from fairshap import Edits, FairSHAP
+from fairshap.cli._measures import MEANINGS, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, make_model, model_file
-from fairshap.cli._options import FileOptions, Force, LimitOptions, ModelOptions, RunOptions, TableOptions
-from fairshap.cli._output import MEANINGS, Output, records
+from fairshap.cli._options import (
+    FileOptions,
+    Force,
+    LimitOptions,
+    ModelOptions,
+    Repeats,
+    RunOptions,
+    TableOptions,
+)
+from fairshap.cli._output import Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
@@ -96,8 +105,15 @@ def repair(
         ),
     ] = None,
     folds: Annotated[
-        int, typer.Option(min=0, help="Folds to measure before and after on; 0 for none but in a report.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Folds to measure before and after on; by default 5, and 3 from 100,000 rows on. 0 for none "
+            "but in a report.",
+            rich_help_panel="Measuring",
+        ),
+    ] = None,
+    repeats: Repeats = None,
     force: Force = False,
 ) -> None:
     """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
@@ -115,7 +131,7 @@ def repair(
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     for note in problem.notes:
         output.note(note)
-    done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, output)
+    done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, repeats, output)
     content, ledger = repaired_files(
         problem.source,
         out,
@@ -153,7 +169,8 @@ def repair_table(
     recipe: RecipeOptions,
     limits: LimitOptions,
     run: RunOptions,
-    folds: int,
+    folds: int | None,
+    repeats: int | None,
     output: Output,
 ) -> Done:
     """Repair a table, and measure on folds what the repair does."""
@@ -180,7 +197,7 @@ def repair_table(
             f"threshold {sampler.threshold_:g}, the most accurate on folds within a standard error of the "
             "best, for at most a point of accuracy."
         )
-    if not folds:
+    if folds == 0:
         return Done(sampler, None)
     if from_file(retrained):
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
@@ -207,6 +224,7 @@ def repair_table(
             **common,
             methods={"before": None, "after": alike, "with twins": with_twins},
             n_folds=folds,
+            n_repeats=repeats,
             random_state=run.seed,
         )
     return Done(sampler, compared)
@@ -284,13 +302,16 @@ def describe(done: Done) -> dict[str, Any]:
         "by_column": {
             str(name): n for name, n in pd.Series(edits.column, dtype=object).value_counts().items()
         },
+        "folds": None,
+        "repeats": None,
         "before": None,
         "after": None,
         "with_twins": None,
         "change": None,
     }
     if done.compared is not None:
-        found["before"], found["after"], found["with_twins"] = records(done.compared.frame())
+        found |= describe_folds(done.compared)
+        found["before"], found["after"], found["with_twins"] = describe_measures(done.compared)
         found["change"] = records(done.compared.changes())[1]
     return found
 
@@ -333,8 +354,8 @@ def _print_measures(output: Output, compared: Comparison) -> None:
     before, after, with_twins = (line for _, line in compared.frame().iterrows())
     change = compared.changes().iloc[1]
     output.line(
-        f"Trained before and after the repair (edits alone, without twins), measured on {compared.n_folds} "
-        "folds of other rows"
+        f"Trained before and after the repair (edits alone, without twins), measured on {compared.folds} of "
+        "other rows"
     )
     output.table(
         ["measure", "before", "after", "change [95 % interval]", "meaning"],
@@ -350,6 +371,7 @@ def _print_measures(output: Output, compared: Comparison) -> None:
         ],
         left=(0, 4),
     )
+    print_notes(output, compared)
     figures = ", ".join(f"{name.upper()} {with_twins[name]:.4f}" for name in MEANINGS if name != "accuracy")
     output.line(
         "With twins of the edited rows, which FairSHAPClassifier makes in Python: accuracy "

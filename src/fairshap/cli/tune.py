@@ -8,17 +8,20 @@ import typer
 from fairshap import FairSHAP
 from fairshap import tune as try_repairs
 from fairshap._messages import did_you_mean, listing
+from fairshap.cli._measures import with_interval
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import (
     FileOptions,
+    Folds,
     Force,
     Ledger,
     LimitOptions,
     ModelOptions,
+    Repeats,
     RunOptions,
     TableOptions,
 )
-from fairshap.cli._output import Output, records, with_interval
+from fairshap.cli._output import Output, records
 from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
@@ -61,12 +64,8 @@ def tune(
             "least that risk. None by default; twins need the Python API to be written.",
         ),
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(min=2, help="Folds; by the number of rows if not given.")
-    ] = None,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often the folds are drawn; more for few rows.")
-    ] = None,
+    folds: Folds = None,
+    repeats: Repeats = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
     edits: Ledger = None,
     force: Force = False,
@@ -130,6 +129,7 @@ def tune(
             for _, line in frame.head(top).iterrows()
         ],
     )
+    output.line(f"Noise level of DR, the sensitive column shuffled among the rows: {tuning.noise_level:.4f}.")
     output.line()
     is_repair = tuning.table.trials[tuning.taken].recipe is not None
     output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {options_of(tuning.repair)}")
@@ -141,6 +141,7 @@ def tune(
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
+        dr_noise=tuning.noise_level,
         candidates=records(frame),
         report=page.report,
     )

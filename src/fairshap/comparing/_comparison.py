@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairshap._typing import Floats
-from fairshap.evaluation import MEASURES, Judgement, intervals_of
+from fairshap.evaluation import MEASURES, Folds, Measured, is_within_noise
 from fairshap.report import Comparison as BeforeAndAfter
 
 
@@ -20,79 +19,79 @@ class Comparison:
     ----------
     methods : sequence of str
         Their names.
-    measures : ndarray, shape (methods, measures)
-        Accuracy, DR, DP, EO and PQP, the means over the folds.
-    samples : ndarray, shape (methods, resamples, measures)
-        The same on resamples of the rows, the same ones for all methods.
+    measured : Measured
+        Accuracy, DR, DP, EO and PQP of each on all held-out rows together.
     edits, share : ndarray, shape (methods,)
         The mean number of edited cells in a fold, and their share of its cells.
     raw_dr : ndarray, shape (methods,)
         The mean risk when the attribute is switched in the rows as they were recorded. It is DR, but for
         methods that transform the rows to predict.
-    predicted : ndarray, shape (methods, rows)
-        What each method predicts for each row, when it was not trained on it.
-    risk : ndarray, shape (methods, rows)
-        The discriminative risk of each row, likewise.
-    n_folds : int
-        The number of folds.
-    folds : sequence of sequence of Judgement
-        For each method what was measured in each fold.
-    seed : int
-        The seed of the resamples.
+    noise : ndarray of float, shape (folds,), or None
+        The mean risk of each fold under a model that was trained with the attribute shuffled among the rows;
+        None for a model that was not trained here.
+    folds : Folds or None
+        The rows that were trained and tested on; None for a model that was not trained here.
     """
 
     methods: Sequence[str]
-    measures: Floats
-    samples: Floats
+    measured: Measured
     edits: Floats
     share: Floats
     raw_dr: Floats
-    predicted: NDArray[Any]
-    risk: Floats
-    n_folds: int
-    folds: Sequence[Sequence[Judgement]]
-    seed: int
+    noise: Floats | None
+    folds: Folds | None = None
 
     def __repr__(self) -> str:
-        return f"Comparison({', '.join(self.methods)}: {self.n_folds} folds)"
+        return f"Comparison({', '.join(self.methods)}{f': {self.folds}' if self.folds else ''})"
+
+    @property
+    def noise_level(self) -> float | None:
+        """The DR of a model of the same kind whose attribute says nothing; None if it was not measured."""
+        return None if self.noise is None else float(self.noise.mean())
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the first method's DR cannot be told from that level."""
+        return self.noise is not None and is_within_noise(self.measured, self.noise)
 
     def frame(self) -> pd.DataFrame:
         """Return one line for each method: every measure with the ends of its 95 % interval.
 
-        ``edits`` and ``share`` are the edited cells of a fold, and their share of all; ``raw_dr`` is the risk
-        of rows as they were recorded.
+        Gaps are those of all held-out rows together, between the group of the highest and that of the lowest
+        rate. Where the interval of a gap reaches below 0, these two groups cannot be told apart. ``edits``
+        and ``share`` are the edited cells of a fold, and their share of all; ``raw_dr`` is the risk of rows
+        as they were recorded, ``dr_noise`` that of a model whose attribute was shuffled.
         """
-        return self._frame(self.measures, self.samples, least=0.0).assign(raw_dr=self.raw_dr)
+        found = self._frame(self.measured.values, self.measured.low, self.measured.high)
+        noise = float("nan") if self.noise_level is None else self.noise_level
+        return found.assign(raw_dr=self.raw_dr, dr_noise=noise)
 
     def changes(self) -> pd.DataFrame:
         """Return how far each method is from the first, with 95 % intervals of the difference.
 
-        The resamples are the same for both, so that an interval without 0 says that they differ.
+        All are measured on the same rows, so that an interval without 0 says that they differ.
         """
-        return self._frame(self.measures - self.measures[:1], self.samples - self.samples[:1])
+        return self._frame(*self.measured.changes())
 
-    def for_report(self, how: str | None = None) -> BeforeAndAfter:
+    def groups(self, method: str | None = None) -> pd.DataFrame:
+        """Return the rates of each group under a method, by default the first; the gaps follow from them."""
+        return self.measured.groups(0 if method is None else list(self.methods).index(method))
+
+    def for_report(self) -> BeforeAndAfter:
         """Return the first two methods as before and after, for :meth:`fairshap.FairSHAP.report`.
 
         The figures and their intervals are the same. One method alone is what an audit reports.
-
-        Parameters
-        ----------
-        how : str, optional
-            On which rows they were measured, as a sentence.
         """
-        how = how or (
-            f"By cross-validation with {self.n_folds} folds: each model is judged on rows it was not "
-            "trained on."
-        )
-        before, *others = self.folds
-        after = others[0] if others else None
-        return BeforeAndAfter(before, after, how, self.seed, self.samples.shape[1])
+        how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
+        if self.folds:
+            how = (
+                f"By cross-validation with {self.folds}: each model is judged on rows it was not trained on."
+            )
+        return BeforeAndAfter(self.measured, how, self.noise)
 
-    def _frame(self, measures: Floats, samples: Floats, least: float | None = None) -> pd.DataFrame:
-        low, high = intervals_of(measures, samples, least)
+    def _frame(self, values: Floats, low: Floats, high: Floats) -> pd.DataFrame:
         data: dict[Hashable, Any] = {"method": list(self.methods)}
         for k, measure in enumerate(MEASURES):
-            data[measure] = measures[:, k]
+            data[measure] = values[:, k]
             data[f"{measure}_low"], data[f"{measure}_high"] = low[:, k], high[:, k]
         return pd.DataFrame(data | {"edits": self.edits, "share": self.share})

@@ -1,20 +1,29 @@
 """The loop over folds and methods."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from warnings import catch_warnings
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap._progress import Progress
-from fairshap._typing import Ints, Native, Sides
+from fairshap._typing import Native
 from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
-from fairshap.evaluation import Judgement, judge, means_over_folds, resample, warn_of_skipped
+from fairshap.evaluation import (
+    Judgement,
+    Measured,
+    judge,
+    make_folds,
+    shuffled_risk,
+    warn_if_noise,
+    warn_of_skipped,
+)
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     InputError,
@@ -37,8 +46,8 @@ def evaluate(
     privileged: Privileged = None,
     positive: Any = None,
     methods: Iterable[str] | Mapping[str, Any] = ("baseline", "rsa", "reweighing", "fairshap"),
-    n_folds: int = 5,
-    n_resamples: int = 1000,
+    n_folds: int | None = None,
+    n_repeats: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -68,12 +77,12 @@ def evaluate(
         "baseline" (the model as it is), "rsa" (the sensitive column dropped), "cr" (correlation removed),
         "dir" (disparate impact removed), "reweighing", "twins", "fairshap" or "fairshap-twins". Or objects of
         :mod:`fairshap.baselines` by names of your own, None for the model as it is.
-    n_folds : int, default=5
-        The folds; each label of each group has its share in every one.
-    n_resamples : int, default=1000
-        How many times the rows are drawn anew for the intervals.
+    n_folds, n_repeats : int, optional
+        The folds, in each of which each label of each side has its share, and how often the rows are dealt
+        into them. By default 5 folds, 3 from 100,000 rows on, repeated up to four times for a small table;
+        :func:`fairshap.tune` and the report have the same ones. With ``n_folds`` alone there are no repeats.
     random_state : int, RandomState instance or None
-        The source of the folds, the resamples, and of whatever the methods draw.
+        The source of the folds, and of whatever the methods draw.
     n_jobs, verbose
         See :class:`fairshap.FairSHAP`.
     **params
@@ -106,11 +115,10 @@ def evaluate(
     labels = Labels.read(y, n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
         raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
-    folds = _folds(labels.codes, setting.groups.side, n_folds, seed)
+    folds = make_folds(labels, setting.groups.side, n_folds, n_repeats, seed)
     judged: dict[str, list[Judgement]] = {name: [] for name in made}
     edits, share, raw_dr = np.zeros((3, len(made)))
-    predicted = np.empty((len(made), n_rows), dtype=labels.classes.dtype)
-    risk = np.full((len(made), n_rows), np.nan)
+    noise: list[float] = []
     if any(_weighs_twins(method) for method in made.values()):
         Weighing.of(estimator, X, labels.values).warn_of_repeats()
     failed: dict[str, Exception] = {}
@@ -121,46 +129,41 @@ def evaluate(
         Progress("Evaluating", len(folds) * len(made), verbose) as progress,
     ):
         for train, test in folds:
-            test_setting = Setting.read(_safe_indexing(X, test), sensitive, privileged)
-            test_labels = Labels.read(_safe_indexing(y, test), len(test), is_quantity=False)
             X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
             for k, (name, method) in enumerate(made.items()):
                 model = None if name in failed else _train(name, method, estimator, X_train, y_train, failed)
                 if model is None:
                     progress.advance(len(test), 1)
                     continue
-                one = judge(model, test_setting, test_labels, labels.positive_value)
-                raw_dr[k] += one.risk.mean() / n_folds
+                one = judge(model, setting, labels, labels.positive_value, test)
+                raw_dr[k] += np.nanmean(one.risk) / len(folds)
                 if _keeps_attribute(model.baseline_):
-                    rows = model.prepare_rows(test_setting.own.native)
+                    rows = model.prepare_rows(_safe_indexing(X, test))
                     moved = Setting.read(rows, sensitive, privileged)
-                    one = judge(model.estimator_, moved, test_labels, labels.positive_value)
+                    after = judge(model.estimator_, moved, labels.of_rows(test), labels.positive_value)
+                    one = replace(after, rows=test, group=one.group)
                 judged[name].append(one)
-                risk[k, test] = one.risk
-                predicted[k, test] = labels.classes[
-                    (one.predicted == (labels.positive == 1)).astype(np.int64)
-                ]
                 n_edits = len(getattr(model.baseline_, "edits_", ()))
-                edits[k] += n_edits / n_folds
-                share[k] += n_edits / (len(train) * len(setting.own.names)) / n_folds
+                edits[k] += n_edits / len(folds)
+                share[k] += n_edits / (len(train) * len(setting.own.names)) / len(folds)
                 progress.advance(len(test), 1)
+            fit = partial(BaselineClassifier(None, estimator).fit, y=y_train)
+            noise.append(shuffled_risk(setting, train, fit, setting, test, seed + len(noise)))
     kept = [k for k, name in enumerate(made) if name not in failed]
     if not kept:
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     judged = {name: parts for name, parts in judged.items() if name not in failed}
+    measured = Measured.of(list(judged.values()), setting.groups.names)
+    warn_if_noise(measured, np.array(noise), setting.groups.name)
     return Comparison(
         methods=tuple(judged),
-        measures=np.array([means_over_folds(parts) for parts in judged.values()]),
-        samples=resample(list(judged.values()), n_resamples, seed),
+        measured=measured,
         edits=edits[kept],
         share=share[kept],
         raw_dr=raw_dr[kept],
-        predicted=predicted[kept],
-        risk=risk[kept],
-        n_folds=n_folds,
-        folds=list(judged.values()),
-        seed=seed,
+        noise=np.array(noise),
+        folds=folds,
     )
 
 
@@ -203,21 +206,3 @@ def _keeps_attribute(baseline: Any) -> bool:
         and not isinstance(baseline, SensitiveRemover)
         and getattr(baseline, "keep_sensitive", True)
     )
-
-
-def _folds(labels: Ints, side: Sides, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return folds in which every label of every group has its share.
-
-    Rows whose attribute is missing are in no group: they need not be in every fold.
-    """
-    if n_folds < 2:
-        raise InputError(f"n_folds={n_folds} must be 2 at least.")
-    strata = 2 * labels + np.maximum(side, 0)
-    fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
-    if fewest < n_folds:
-        raise InputError(
-            f"n_folds={n_folds} is too many: one label of one group has {fewest} rows only, and each fold "
-            "needs one of them."
-        )
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros(len(strata)), strata))

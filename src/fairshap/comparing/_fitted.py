@@ -6,7 +6,7 @@ import numpy as np
 
 from fairshap._typing import Native
 from fairshap.comparing._comparison import Comparison
-from fairshap.evaluation import judge, means_over_folds, resample
+from fairshap.evaluation import Measured, judge
 from fairshap.groups import Labels, Privileged, Setting
 from fairshap.table import open_store
 
@@ -19,12 +19,11 @@ def evaluate_fitted(
     sensitive: Any,
     privileged: Privileged,
     positive: Any = None,
-    n_resamples: int = 1000,
-    random_state: int = 0,
 ) -> Comparison:
     """Return what a fitted model does on all rows of a table, as a comparison of one method.
 
-    If it was trained on some of them, it looks better there than it is.
+    If it was trained on some of them, it looks better there than it is. It is not trained again, so that
+    there is no noise level to hold its DR against.
 
     Examples
     --------
@@ -34,7 +33,7 @@ def evaluate_fitted(
     >>> d = datasets.make_biased(200, random_state=0)
     >>> model = make_pipeline(ColumnEncoder(), RandomForestClassifier(random_state=0)).fit(d.X, d.y)
     >>> evaluate_fitted(model, d.X, d.y, sensitive=d.sensitive, privileged=d.privileged)
-    Comparison(model: 1 folds)
+    Comparison(model)
     """
     X = open_store(X).native
     setting = Setting.read(X, sensitive, privileged)
@@ -42,14 +41,9 @@ def evaluate_fitted(
     one = judge(model, setting, labels, labels.positive_value)
     return Comparison(
         methods=("model",),
-        measures=np.array([means_over_folds([one])]),
-        samples=resample([[one]], n_resamples, random_state),
+        measured=Measured.of([[one]], setting.groups.names),
         edits=np.zeros(1),
         share=np.zeros(1),
-        raw_dr=np.array([one.risk.mean()]),
-        predicted=np.asarray(model.predict(X))[None],
-        risk=one.risk[None],
-        n_folds=1,
-        folds=[[one]],
-        seed=random_state,
+        raw_dr=np.array([np.nanmean(one.risk)]),
+        noise=None,
     )

@@ -14,7 +14,7 @@ from fairshap._ties import reaches
 from fairshap._typing import Floats, Native
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.estimators._trying import FoldedTable
-from fairshap.evaluation import MEASURES, Outcome, Trial, measures_of
+from fairshap.evaluation import MEASURES, Measured, Trial, Tried
 from fairshap.exceptions import InputError
 from fairshap.groups import Privileged
 from fairshap.repair import Augment
@@ -33,35 +33,39 @@ class BudgetCurve:
         How many cells were allowed.
     edits : ndarray of float, shape (points,)
         How many were edited, in the mean over the folds.
-    mean, std : ndarray, shape (points, measures)
-        The measures' mean and standard deviation over the folds.
+    measured : Measured
+        The measures at each point, on all held-out rows together.
     """
 
     budgets: Floats
     edits: Floats
-    mean: Floats
-    std: Floats
+    measured: Measured
 
     def __repr__(self) -> str:
         return f"BudgetCurve({len(self.budgets)} points, 0 to {self.edits.max():.0f} edits)"
 
     def frame(self) -> pd.DataFrame:
-        """Return one line for each point: ``budget``, ``edits``, and each measure with its ``_std``."""
+        """Return one line for each point: ``budget``, ``edits``, and each measure.
+
+        The ends of its 95 % interval are its ``_low`` and ``_high``.
+        """
         data = {"budget": self.budgets, "edits": self.edits}
         for k, name in enumerate(MEASURES):
-            data[name], data[f"{name}_std"] = self.mean[:, k], self.std[:, k]
+            data[name] = self.measured.values[:, k]
+            data[f"{name}_low"], data[f"{name}_high"] = self.measured.low[:, k], self.measured.high[:, k]
         return pd.DataFrame(data)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw each measure against the number of edits, with a band of one standard deviation.
+        """Draw each measure against the number of edits, with the band of its 95 % intervals.
 
         Parameters
         ----------
         axes : array of matplotlib axes, optional
             Where to draw, one for each measure; by default on new ones.
         """
-        mean, std = ({name: part[:, k] for k, name in enumerate(MEASURES)} for part in (self.mean, self.std))
-        return draw_curves(self.edits, mean, std, axes)
+        parts = (self.measured.values, self.measured.low, self.measured.high)
+        curves = {name: tuple(part[:, k] for part in parts) for k, name in enumerate(MEASURES)}
+        return draw_curves(self.edits, curves, axes)
 
 
 def budget_curve(
@@ -156,9 +160,6 @@ def _checked(budgets: Sequence[int]) -> Any:
     return points
 
 
-def _curve(points: Any, outcomes: Sequence[Outcome]) -> BudgetCurve:
-    measures = np.array(
-        [[measures_of(fold.columns().sum(axis=0)) for fold in outcome.folds] for outcome in outcomes]
-    )
-    edits = np.array([np.mean(outcome.n_edits) for outcome in outcomes])
-    return BudgetCurve(points, edits, measures.mean(axis=1), measures.std(axis=1))
+def _curve(points: Any, tried: Tried) -> BudgetCurve:
+    edits = np.array([np.mean(outcome.n_edits) for outcome in tried.outcomes])
+    return BudgetCurve(points, edits, tried.measure())

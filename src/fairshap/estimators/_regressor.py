@@ -29,7 +29,8 @@ class FairSHAPRegressor(RegressorMixin, Retrainer):
     augment : {"auto", None, "edited", "all"} or float, default="auto"
         Which rows get counterfactual twins; see :class:`FairSHAPClassifier`.
     holdout : float or None, default="auto"
-        It has no effect: there is no accuracy to lose.
+        The share of the rows on which the repaired model is held against the baseline: a warning says if it
+        has measurably more risk, or a lower R2; see :class:`FairSHAPClassifier`.
     positive : None
         A quantity has no positive label; anything but None is an error.
     bins : int, default=None

@@ -12,9 +12,10 @@ from fairshap._typing import Native
 from fairshap.attribution import Options, check_threshold
 from fairshap.edits import Evidence
 from fairshap.estimators._base import Repairer
+from fairshap.estimators._holdout import warn_if_worse
 from fairshap.estimators._reasons import why_nothing
 from fairshap.estimators._reporting import compare, findings_of
-from fairshap.estimators._trying import best_threshold, warn_if_worse
+from fairshap.estimators._trying import best_threshold
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.groups import Labels, Setting, check_order, check_weights, warn_of_copies
 from fairshap.matching import match_rows
@@ -238,7 +239,7 @@ class FairSHAP(SamplerMixin, Repairer):
                 reason = f"{reason[:-1]}; and no row has a risk of augment={augment:g} or more."
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         if self.holdout is not None and self.holdout != "auto":
-            warn_if_worse(self, X, y, setting, augment, self.holdout)
+            warn_if_worse(self, X, y, setting, augment, self.holdout, sensitive_features, sample_weight)
         return repaired.X, repaired.y
 
     def _twins(self) -> Augment:
@@ -369,7 +370,7 @@ class FairSHAP(SamplerMixin, Repairer):
         ----------
         X_test, y_test : data frame or array, array-like, optional
             Rows that the model was not trained on, for fairness before and after. Without them both models
-            are compared by cross-validation on the table itself: five folds, three from 10,000 rows on,
+            are compared by cross-validation on the table itself, on the folds of :func:`fairshap.evaluate`,
             without sample weights. With a target of more than two labels or a quantity, or with an attribute
             beside the table, there is no comparison; the risks of the consulted model are there all the same.
         retrained : classifier, optional

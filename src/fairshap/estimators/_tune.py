@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from fairshap.evaluation import (
     Trial,
     check_objective,
     describe_objective,
+    warn_if_noise,
     warn_of_skipped,
 )
 from fairshap.exceptions import InputError
@@ -34,6 +35,9 @@ from fairshap.table import PlayersLike
 _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
+
+# How often measures are drawn, to tell how sure a candidate's are.
+_DRAWS = 500
 
 _EACH, _GIVEN = "each column", "players"
 
@@ -75,9 +79,16 @@ class Tuning:
     def frame(self) -> pd.DataFrame:
         """Return all candidates: the baseline, the recommended one, then the best within the limits.
 
-        Each measure has its mean over the folds and the ends of its 95 % interval, ``_low`` and ``_high``.
+        Each measure has its level on all held-out rows together and the ends of its 95 % interval, ``_low``
+        and ``_high``; see :meth:`fairshap.Comparison.frame`.
         """
         return self.table.frame(self.objective, self.allowed, self.taken)
+
+    @property
+    def noise_level(self) -> float:
+        """The DR of a model of the same kind whose attribute was shuffled among the rows."""
+        assert self.table.noise is not None  # noqa: S101
+        return float(self.table.noise.mean())
 
     def front(self) -> pd.DataFrame:
         """Return the candidates that no other beats in both accuracy and the objective."""
@@ -111,7 +122,6 @@ def tune(
     each_column: bool = True,
     n_folds: int | None = None,
     n_repeats: int | None = None,
-    n_resamples: int = 500,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -149,7 +159,7 @@ def tune(
         mean even if it hardly lowers the others; and what has the lowest EO on folds of few rows is mostly
         chance: weights say what counts.
     max_accuracy_drop : float, default=0.01
-        How much accuracy a candidate may lose, in the mean over the folds. Models of folds are trained on
+        How much accuracy a candidate may lose on held-out rows. Models of folds are trained on
         fewer rows, and tend to lose more than one of the whole table.
     max_edits : int or float, optional
         How many cells may be edited: a number for the whole table, or a share below 1.
@@ -169,11 +179,10 @@ def tune(
         Whether, if players are given, each column by itself is tried as well. Edits of half a category can
         leave rows that no encoding makes.
     n_folds, n_repeats : int, optional
-        The folds; by default 5, repeated up to four times for a small table, and 3 from 10,000 rows on.
-    n_resamples : int, default=500
-        How many times the rows are drawn anew for the intervals.
+        The folds, those of :func:`fairshap.evaluate`: by default 5, repeated up to four times for a small
+        table, and 3 from 100,000 rows on. With ``n_folds`` alone there are no repeats.
     random_state : int, RandomState instance or None
-        The source of the folds, the resamples, and of whatever the estimators draw.
+        The source of the folds, and of whatever the estimators draw.
     n_jobs, verbose
         See :class:`FairSHAP`.
     **params
@@ -227,10 +236,12 @@ def tune(
     consultants: dict[Hashable, Consultant] = {
         kind: clone(asking).set_params(players=players) if kind == _GIVEN else asking for kind in kinds
     }
-    outcomes = table.run(trials, consultants, "Tuning", verbose, skip=True)
-    kept = _trained(trials, outcomes, makers)
+    tried = table.run(trials, consultants, "Tuning", verbose, noise_seed=seed, skip=True)
+    kept = _trained(trials, tried.outcomes, makers)
     trials, makers = [trials[k] for k in kept], [makers[k] for k in kept]
-    found = Table.of(trials, [outcomes[k] for k in kept], n_resamples, seed)
+    tried = replace(tried, outcomes=[tried.outcomes[k] for k in kept])
+    found = Table.of(trials, tried, _DRAWS, seed)
+    warn_if_noise(found.measured, found.noise, table.setting.groups.name)
     n_cells = table.setting.table.n_rows * len(table.setting.own.names)
     allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.

@@ -1,34 +1,42 @@
 """Evaluation: what a repair does to a model, on rows that it was not trained on."""
 
-from fairshap.evaluation._judging import (
-    MEASURES,
-    Judgement,
-    intervals_of,
-    judge,
-    means_over_folds,
-    measures_of,
-    resample,
+from fairshap.evaluation._folds import Folds, make_folds
+from fairshap.evaluation._judging import Judgement, judge
+from fairshap.evaluation._measured import FEW, MEASURES, Measured
+from fairshap.evaluation._noise import SHUFFLES, is_within_noise, shuffled_risk, warn_if_noise
+from fairshap.evaluation._trials import (
+    Consultant,
+    Outcome,
+    Trial,
+    Tried,
+    quiet_about_references,
+    run_trials,
+    warn_of_skipped,
 )
-from fairshap.evaluation._trials import Consultant, Outcome, Trial, folds_of, run_trials, warn_of_skipped
 from fairshap.evaluation._tuning import OBJECTIVES, Objective, Table, check_objective, describe_objective
 
 __all__ = [
-    "OBJECTIVES",
+    "FEW",
     "MEASURES",
+    "OBJECTIVES",
+    "SHUFFLES",
     "Consultant",
+    "Folds",
     "Judgement",
+    "Measured",
     "Objective",
     "Outcome",
     "Table",
     "Trial",
+    "Tried",
     "check_objective",
     "describe_objective",
-    "folds_of",
-    "intervals_of",
+    "is_within_noise",
     "judge",
-    "means_over_folds",
-    "measures_of",
-    "resample",
+    "make_folds",
+    "quiet_about_references",
     "run_trials",
+    "shuffled_risk",
+    "warn_if_noise",
     "warn_of_skipped",
 ]

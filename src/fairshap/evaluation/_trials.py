@@ -1,18 +1,21 @@
 """Many recipes tried on the same folds: one consultation for all of them."""
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from fairshap._messages import listing, warn
 from fairshap._typing import Floats, Ints, Native
 from fairshap.evaluation._judging import Judgement, judge
+from fairshap.evaluation._measured import Measured
+from fairshap.evaluation._noise import shuffled_risk
 from fairshap.exceptions import (
     FewReferencesWarning,
     InputError,
@@ -86,6 +89,29 @@ class Outcome:
     error: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """What trials came to on the same folds.
+
+    Parameters
+    ----------
+    outcomes : list of Outcome
+        One for each trial.
+    groups : tuple of str
+        The groups that were compared.
+    noise : ndarray of float, shape (folds,), or None
+        The mean risk of each fold under a model that was trained with the attribute shuffled.
+    """
+
+    outcomes: list[Outcome]
+    groups: tuple[str, ...]
+    noise: Floats | None
+
+    def measure(self) -> Measured:
+        """Return the measures of all trials."""
+        return Measured.of([outcome.folds for outcome in self.outcomes], self.groups)
+
+
 class Blind:
     """A model from which the sensitive attribute is hidden."""
 
@@ -103,10 +129,13 @@ class Blind:
         return np.asarray(self.model.predict_proba(self.hiding.apply(open_store(X))))
 
 
-def folds_of(labels: Labels, n_folds: int, n_repeats: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """Return folds in which every label has its share, as positions of training and test rows."""
-    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=seed)
-    return list(splitter.split(np.zeros(len(labels.codes)), labels.codes))
+@contextmanager
+def quiet_about_references() -> Iterator[None]:
+    """Keep quiet what is said of the groups and references of the whole table, where it is split."""
+    with warnings.catch_warnings():
+        for category in (PooledGroupsWarning, UnmatchedRowsWarning, FewReferencesWarning):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 def run_trials(
@@ -117,8 +146,9 @@ def run_trials(
     folds: Iterable[tuple[Ints, Ints]],
     positive: Any,
     finished: Callable[[], None] = lambda: None,
+    noise_seed: int | None = None,
     skip: bool = False,
-) -> list[Outcome]:
+) -> Tried:
     """Return what each trial came to on each fold.
 
     What is to be said of the groups and references of a whole table is not said again of each fold.
@@ -140,14 +170,14 @@ def run_trials(
         The positive label.
     finished : function
         Called after each trial of each fold.
+    noise_seed : int, optional
+        The seed of shuffled attributes, whose risk is measured as well if it is given.
     skip : bool, default=False
-        Whether a trial that cannot be trained ends with its error, and the others go on; the model as it is
-        has to be trained in any case.
+        Whether a trial that cannot be trained ends with its error, and the others go on; the baseline has to
+        be trained in any case.
     """
-    with warnings.catch_warnings():
-        for category in (PooledGroupsWarning, UnmatchedRowsWarning, FewReferencesWarning):
-            warnings.simplefilter("ignore", category)
-        return _run_trials(trials, consultants, X, y, folds, positive, finished, skip)
+    with quiet_about_references():
+        return _run_trials(trials, consultants, X, y, folds, positive, finished, noise_seed, skip)
 
 
 def _run_trials(
@@ -158,8 +188,9 @@ def _run_trials(
     folds: Iterable[tuple[Ints, Ints]],
     positive: Any,
     finished: Callable[[], None],
+    noise_seed: int | None,
     skip: bool,
-) -> list[Outcome]:
+) -> Tried:
     outcomes = [Outcome() for _ in trials]
     # A fold may lack a value of the attribute that the table has. Copies: to read a table may take a draw.
     whole = clone(next(iter(consultants.values())))._setting(X)
@@ -168,11 +199,11 @@ def _run_trials(
         for name, consultant in consultants.items()
     }
     first = next(iter(consultants.values()))
+    labels = first._labels(y, whole.table.n_rows)
+    noise: list[float] = []
     for train, test in folds:
         X_train, y_train = take_rows(X, train), _safe_indexing(y, train)
-        X_test, y_test = take_rows(X, test), _safe_indexing(y, test)
-        setting, test_setting = first._setting(X_train), first._setting(X_test)
-        test_labels = first._labels(y_test, len(test))
+        setting = first._setting(X_train)
         asked: dict[Hashable, Consultation] = {}
         for name, consultant in consultants.items():
             known = next(iter(asked.values()), None)
@@ -190,11 +221,14 @@ def _run_trials(
                 outcome.error = error
                 finished()
                 continue
-            outcome.folds.append(judge(model, test_setting, test_labels, positive))
+            outcome.folds.append(judge(model, whole, labels, positive, test))
             outcome.n_edits.append(n_edits)
             outcome.share.append(n_edits / (setting.own.n_rows * len(setting.own.names)))
             finished()
-    return outcomes
+        if noise_seed is not None:
+            fit = partial(first._refit, y=y_train, sample_weight=None)
+            noise.append(shuffled_risk(whole, train, fit, whole, test, noise_seed + len(noise)))
+    return Tried(outcomes, whole.groups.names, np.array(noise) if noise else None)
 
 
 def _train(

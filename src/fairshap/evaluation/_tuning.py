@@ -9,9 +9,10 @@ import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats
-from fairshap.evaluation._judging import LEVEL, MEASURES, intervals_of, means_over_folds, resample
-from fairshap.evaluation._trials import Outcome, Trial
+from fairshap.evaluation._measured import MEASURES, Measured
+from fairshap.evaluation._trials import Trial, Tried
 from fairshap.exceptions import InputError
+from fairshap.metrics._rates import LEVEL
 
 #: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, a mean of those that
 #: are given weights, or a function of the measures of a trial and of the baseline.
@@ -36,40 +37,46 @@ _LITTLE = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The measures of all trials, the baseline first, with resamples.
+    """The measures of all trials, the baseline first.
 
     Parameters
     ----------
     trials : sequence of Trial
         What was tried.
-    measures : ndarray, shape (trials, measures)
-        The means over the folds.
-    samples : ndarray, shape (trials, resamples, measures)
-        The same on resamples of the rows.
+    measured : Measured
+        The measures of each.
+    samples : ndarray, shape (trials, draws, measures)
+        The same as they might have come out.
     n_edits, share : ndarray, shape (trials,)
         The mean number of edited cells, and their share of all cells.
+    noise : ndarray of float, shape (folds,), or None
+        The mean risk of each fold under a model that was trained with the attribute shuffled.
     """
 
     trials: Sequence[Trial]
-    measures: Floats
+    measured: Measured
     samples: Floats
     n_edits: Floats
     share: Floats
+    noise: Floats | None = None
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], outcomes: Sequence[Outcome], n_resamples: int, seed: int) -> "Table":
+    def of(cls, trials: Sequence[Trial], tried: Tried, n_draws: int, seed: int) -> "Table":
         """Return the table of what trials came to."""
+        measured = tried.measure()
         return cls(
             trials,
-            np.array([means_over_folds(outcome.folds) for outcome in outcomes]),
-            resample([outcome.folds for outcome in outcomes], n_resamples, seed),
-            np.array([np.mean(outcome.n_edits) for outcome in outcomes]),
-            np.array([np.mean(outcome.share) for outcome in outcomes]),
+            measured,
+            measured.draws(n_draws, seed),
+            np.array([np.mean(outcome.n_edits) for outcome in tried.outcomes]),
+            np.array([np.mean(outcome.share) for outcome in tried.outcomes]),
+            tried.noise,
         )
 
-    def intervals(self) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the intervals, shape (trials, measures)."""
-        return intervals_of(self.measures, self.samples, least=0.0)
+    @property
+    def measures(self) -> Floats:
+        """The measures of each trial, shape (trials, measures)."""
+        return self.measured.values
 
     def objective(self, objective: Objective) -> tuple[Floats, Floats]:
         """Return what is made small, for each trial, and its resamples, shape (trials, resamples)."""
@@ -77,6 +84,8 @@ class Table:
 
     def _value(self, measures: Floats, objective: Objective) -> Floats:
         if callable(objective):
+            # A gap that is drawn below 0 is one the other way round.
+            measures = np.abs(measures)
             base = measures[:1]
             flat, of_base = measures.reshape(-1, len(MEASURES)), np.broadcast_to(base, measures.shape)
             values = [
@@ -86,7 +95,8 @@ class Table:
             return np.array(values, dtype=np.float64).reshape(measures.shape[:-1])
         # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
         # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
-        ratio = measures / np.maximum(self.measures[0], _NOTHING)
+        # A gap that cannot be taken, because a group has nothing to take the rate of, counts as unchanged.
+        ratio = np.nan_to_num(measures / np.fmax(self.measures[0], _NOTHING), nan=1.0)
         weights = weights_of(objective)
         columns = [MEASURES.index(name) for name in weights]
         return np.asarray(np.average(ratio[..., columns], axis=-1, weights=list(weights.values())))
@@ -178,7 +188,7 @@ class Table:
 
     def frame(self, objective: Objective, allowed: Bools, taken: int) -> pd.DataFrame:
         """Return one line for each trial: the baseline, the one that is taken, the best allowed ones."""
-        low, high = self.intervals()
+        low, high = self.measured.low, self.measured.high
         value = self.objective(objective)[0]
         data: dict[Hashable, Any] = {"name": [trial.name for trial in self.trials], "objective": value}
         for k, measure in enumerate(MEASURES):

@@ -1,7 +1,7 @@
 """The target: labels, or a quantity that is cut into bins."""
 
 import numbers as numbers_abc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,10 @@ class Labels:
     def positive_value(self) -> Any:
         """The positive label, None if there is none."""
         return None if self.classes is None or self.positive is None else self.classes[self.positive]
+
+    def of_rows(self, rows: Ints) -> "Labels":
+        """Return the target of some rows."""
+        return replace(self, codes=self.codes[rows], values=self.values[rows])
 
     @classmethod
     def read(

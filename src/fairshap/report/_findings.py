@@ -1,16 +1,13 @@
 """What the report is written from: plain results, whoever they come from."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
 import pandas as pd
 
 from fairshap._typing import Floats
 from fairshap.edits import Certificate, Edits
-from fairshap.evaluation import MEASURES, Judgement, intervals_of, means_over_folds, resample
+from fairshap.evaluation import MEASURES, Measured, is_within_noise
 from fairshap.groups import Labels
 from fairshap.repair import Consultation, Recipe
 
@@ -67,51 +64,47 @@ class Findings:
         return self.recipe.strategy.threshold
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two models on rows that neither was trained on: before the repair, and after it.
+    """A model before the repair, and one after it, on rows that neither was trained on.
 
     Parameters
     ----------
-    before, after : sequence of Judgement
-        One for each fold; the rows of a fold are the same for both. Without a repair ``after`` is None.
+    measured : Measured
+        The measures of both; of one model alone, where nothing was repaired.
     how : str
         On which rows, in words.
-    seed : int
-        The seed of the resamples that the intervals come from.
-    n_resamples : int, default=500
-        How often the rows are drawn anew for them.
+    noise : ndarray of float, or None
+        The risks of models of the same kind that were trained with the attribute shuffled.
     """
 
-    before: Sequence[Judgement]
-    after: Sequence[Judgement] | None
+    measured: Measured
     how: str
-    seed: int = 0
-    n_resamples: int = 500
+    noise: Floats | None = None
 
     @property
-    def sides(self) -> list[Sequence[Judgement]]:
-        """Before, and after if there was a repair."""
-        return [self.before] if self.after is None else [self.before, self.after]
+    def is_audit(self) -> bool:
+        """Whether there is one model alone."""
+        return len(self.measured.values) == 1
 
-    @cached_property
-    def measures(self) -> Floats:
-        """The measures before and after, shape (2, measures); only before, if there was no repair."""
-        return np.array([means_over_folds(folds) for folds in self.sides])
+    @property
+    def noise_level(self) -> float | None:
+        """The DR of a model whose attribute says nothing; None if it was not measured."""
+        return None if self.noise is None else float(self.noise.mean())
 
-    @cached_property
-    def intervals(self) -> Floats:
-        """The ends of their intervals and of that of the change, shape (2 ends, 3, measures)."""
-        samples = resample(self.sides, self.n_resamples, self.seed)
-        own = intervals_of(self.measures, samples, least=0.0)
-        change = intervals_of(self.measures[1:] - self.measures[:1], samples[1:] - samples[:1])
-        return np.concatenate([own, change], axis=1)
+    @property
+    def is_noise(self) -> bool:
+        """Whether the risk before cannot be told from that level."""
+        return self.noise is not None and is_within_noise(self.measured, self.noise)
 
     def frame(self) -> pd.DataFrame:
         """Return one line for each measure: before, after and the change, with their intervals."""
-        low, high = self.intervals
-        values = np.vstack([self.measures, self.measures[1:] - self.measures[:1]])
+        measured = self.measured
+        ends = [(measured.values[k], measured.low[k], measured.high[k]) for k in range(len(measured.values))]
+        if not self.is_audit:
+            change, low, high = measured.changes()
+            ends = [*ends[:2], (change[1], low[1], high[1])]
         data: dict[str, Any] = {"measure": list(MEASURES)}
-        for k, name in enumerate(("before", "after", "change")[: len(values)]):
-            data |= {name: values[k], f"{name}_low": low[k], f"{name}_high": high[k]}
+        for name, (value, low, high) in zip(("before", "after", "change"), ends, strict=False):
+            data |= {name: value, f"{name}_low": low, f"{name}_high": high}
         return pd.DataFrame(data)

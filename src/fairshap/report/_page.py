@@ -112,7 +112,13 @@ def _fairness(comparison: Comparison | None) -> dict[str, Any]:
         lambda drawn: draw_comparison(comparison, drawn),
     )
     lines = _setting.fairness_lines(comparison)
-    return {"fairness": lines, "fairness_how": comparison.how, "fairness_figure": drawn}
+    return {
+        "fairness": lines,
+        "fairness_how": comparison.how,
+        "fairness_figure": drawn,
+        "noise": _setting.noise_text(comparison),
+        "rates": _setting.group_rates(comparison),
+    }
 
 
 def _columns_of(findings: Findings, redact: bool) -> dict[str, Any]:

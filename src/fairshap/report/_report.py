@@ -96,8 +96,11 @@ class Report:
 def draw_comparison(comparison: Comparison, ax: Any = None) -> Any:
     """Draw the gaps before and after, or as they are if nothing was repaired."""
     shown = [k for k, measure in enumerate(MEASURES) if measure != "accuracy"]
-    low, high = comparison.intervals
-    sides = [np.stack([values, low[k], high[k]])[:, shown] for k, values in enumerate(comparison.measures)]
+    measured = comparison.measured
+    sides = [
+        np.stack(parts)[:, shown]
+        for parts in zip(measured.values[:2], measured.low[:2], measured.high[:2], strict=True)
+    ]
     return draw_fairness([NAMES[MEASURES[k]][0] for k in shown], sides, ax)
 
 

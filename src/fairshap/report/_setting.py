@@ -139,7 +139,7 @@ def cards(findings: Findings, comparison: Comparison | None) -> list[dict[str, s
         shown.append({"label": "Mean risk, consulted model", "before": before, "after": after})
     else:
         for measure in ("dr", "accuracy"):
-            values = [decimal(value) for value in comparison.measures[:, MEASURES.index(measure)]]
+            values = [decimal(value) for value in comparison.measured.values[:2, MEASURES.index(measure)]]
             label = "Discriminative risk (DR)" if measure == "dr" else NAMES[measure][0]
             shown.append({"label": label, "before": values[0], "after": values[-1]})
     if findings.is_audit:
@@ -227,8 +227,9 @@ def fairness_lines(comparison: Comparison) -> list[dict[str, Any]]:
     frame: Any = comparison.frame()
     for line in frame.itertuples():
         name, meaning = NAMES[str(line.measure)]
+        meaning += _between(comparison, str(line.measure))
         before = _with_interval(line.before, line.before_low, line.before_high)
-        if comparison.after is None:
+        if comparison.is_audit:
             lines.append({"name": name, "meaning": meaning, "before": before})
             continue
         is_clear = not line.change_low <= 0 <= line.change_high
@@ -244,6 +245,52 @@ def fairness_lines(comparison: Comparison) -> list[dict[str, Any]]:
             }
         )
     return lines
+
+
+def _between(comparison: Comparison, measure: str) -> str:
+    """Return which groups a gap is between, as the end of a sentence; nothing for what is no gap."""
+    pairs = [comparison.measured.pair(k, measure) for k in range(len(comparison.measured.values[:2]))]
+    said = [f"{show(pair[0], 40)} over {show(pair[1], 40)}" for pair in pairs if pair]
+    if not said:
+        return ""
+    return f"; {said[0]}" + (f" before, {said[1]} after" if len(set(said)) > 1 else "")
+
+
+def group_rates(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the rates of each group that the gaps come from, before and after."""
+    tables = []
+    for k, name in zip(range(len(comparison.measured.values)), ("before", "after"), strict=False):
+        lines = comparison.measured.groups(k).to_dict("records")
+        rates = ("base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr")
+        tables.append(
+            {
+                "name": "" if comparison.is_audit else f", {name} the repair",
+                "lines": [
+                    {
+                        "group": show(line["group"], 40) + (" (too few to compare)" if line["few"] else ""),
+                        "rows": f"{line['rows']:,}",
+                        "rates": [decimal(line[rate]) for rate in rates],
+                    }
+                    for line in lines
+                ],
+            }
+        )
+    return tables
+
+
+def noise_text(comparison: Comparison) -> str:
+    """Say what the risk is held against."""
+    if comparison.noise_level is None:
+        return "The risk has no noise level here: a model that was given fitted is not trained again."
+    said = (
+        f"Noise level of DR: {decimal(comparison.noise_level)}. That is the risk of a model of the same kind "
+        "that was trained with the attribute shuffled among the rows, so that it says nothing."
+    )
+    if comparison.is_noise:
+        said += (
+            " The model's own risk cannot be told from it: edits against such a risk may only follow chance."
+        )
+    return said
 
 
 def _with_interval(value: Any, low: Any, high: Any) -> tuple[str, str]:

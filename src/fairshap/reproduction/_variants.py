@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 
 from fairshap._typing import Floats
 from fairshap.edits import Edits
 from fairshap.estimators import paper_settings, tune
+from fairshap.exceptions import NoiseWarning
 from fairshap.repair import Augment, Repaired, describe_twins
 from fairshap.reproduction._consulting import Consulted, judge_repaired
 from fairshap.reproduction._experiment import Record
@@ -24,7 +26,6 @@ BASELINE, DROPPED, TWINS, TUNED = "Baseline", "RSA", "twins alone", "tuned"
 
 # What tune calls those that it need not repair anything for.
 _PLAIN = {"the model as it is": BASELINE, "the model without the sensitive column": DROPPED}
-_RESAMPLES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +95,22 @@ def measure_tuned(
 
     fold = Fold.load(key, part, 1, number, n_folds, random_state)
     arrays = load_arrays(key, part)
-    tuning = tune(
-        fold.X,
-        fold.y,
-        XGBClassifier(n_jobs=1),
-        **fold.who,
-        players=arrays.players,
-        thresholds=tuple(thresholds),
-        strategies=("threshold",),
-        augments=("edited", "all"),
-        comparison=paper_settings()["comparison"],
-        n_repeats=n_repeats,
-        n_resamples=_RESAMPLES,
-        random_state=random_state,
-        n_jobs=1,
-    )
+    # What is told of noise does not change what is picked.
+    with catch_warnings(action="ignore", category=NoiseWarning):
+        tuning = tune(
+            fold.X,
+            fold.y,
+            XGBClassifier(n_jobs=1),
+            **fold.who,
+            players=arrays.players,
+            thresholds=tuple(thresholds),
+            strategies=("threshold",),
+            augments=("edited", "all"),
+            comparison=paper_settings()["comparison"],
+            n_repeats=n_repeats,
+            random_state=random_state,
+            n_jobs=1,
+        )
     model = fit_model(fold.X, fold.y)
     if tuning.recommended in _PLAIN:
         found = _plain(_PLAIN[tuning.recommended], fold, model)
