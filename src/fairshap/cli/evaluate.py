@@ -82,7 +82,7 @@ def _default_methods(output: Output) -> list[str]:
 
 def print_comparison(output: Output, compared: Comparison) -> None:
     """Print the methods with their intervals."""
-    output.line(f"On the held-out rows of {compared.folds} together [95 % interval]")
+    output.line(f"All held-out rows together, {compared.folds} [95 % interval]")
     measures = ["accuracy", "dr", "dp", "eo", "pqp"]
     output.table(
         ["method", "accuracy", "DR", "DP", "EO", "PQP", "cells edited"],

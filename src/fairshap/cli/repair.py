@@ -354,8 +354,8 @@ def _print_measures(output: Output, compared: Comparison) -> None:
     before, after, with_twins = (line for _, line in compared.frame().iterrows())
     change = compared.changes().iloc[1]
     output.line(
-        f"Trained before and after the repair (edits alone, without twins), measured on {compared.folds} of "
-        "other rows"
+        "Trained before and after the repair (edits alone, without twins), measured on held-out rows: "
+        f"{compared.folds}"
     )
     output.table(
         ["measure", "before", "after", "change [95 % interval]", "meaning"],
