@@ -38,7 +38,9 @@ def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None)
             label=label,
         )
     ax.set_yticks(places, names)
-    ax.set(ylim=(-0.6, len(names) - 0.4), xlim=(0, None))
+    # An interval that reaches below 0 is seen to do so.
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set_ylim(-0.6, len(names) - 0.4)
     ax.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.8)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(length=0)

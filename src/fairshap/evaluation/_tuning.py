@@ -79,7 +79,7 @@ class Table:
         return self.measured.values
 
     def objective(self, objective: Objective) -> tuple[Floats, Floats]:
-        """Return what is made small, for each trial, and its resamples, shape (trials, resamples)."""
+        """Return what is made small, for each trial, and its draws, shape (trials, draws)."""
         return self._value(self.measures, objective), self._value(self.samples, objective)
 
     def _value(self, measures: Floats, objective: Objective) -> Floats:
@@ -93,8 +93,8 @@ class Table:
                 for row, of in zip(flat.tolist(), of_base.reshape(-1, len(MEASURES)).tolist(), strict=True)
             ]
             return np.array(values, dtype=np.float64).reshape(measures.shape[:-1])
-        # A measure that the baseline hardly has is compared as it is. All resamples are compared with what
-        # the baseline has on the rows as they are: some draws leave next to nothing to compare with.
+        # A measure that the baseline hardly has is compared as it is. All draws are compared with what the
+        # baseline has on the rows as they are: some draws leave next to nothing to compare with.
         # A gap that cannot be taken, because a group has nothing to take the rate of, counts as unchanged.
         ratio = np.nan_to_num(measures / np.fmax(self.measures[0], _NOTHING), nan=1.0)
         weights = weights_of(objective)
