@@ -59,6 +59,9 @@ def discriminative_risk(
     differences. With more than two values of the attribute ``comparison`` says which differences count; for a
     quantity such as age, the row's own value is compared with the median of the other side.
 
+    It is not 0 for an attribute that says nothing: a model finds some use for any column.
+    :func:`fairshap.evaluate` shows that noise level beside it.
+
     Parameters
     ----------
     model : object
