@@ -37,7 +37,7 @@ def demo(
     with trial_folder(out):
         check_writable([table, ledger, page], force=force)
     model = make_model(_MODEL, run, n_rows=len(problem.X))
-    done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, 3, None, output)
+    done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, None, None, output)
     out.mkdir(parents=True, exist_ok=True)
     content, edits = repaired_files(problem.source, table, done.edits)
     write_all(
