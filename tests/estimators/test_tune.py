@@ -353,7 +353,7 @@ def test_folds_that_cannot_be_are_refused():
     rare = np.where(np.arange(len(Y)) < 3, 0, 1)
     with pytest.raises(InputError, match="n_folds=4 is too many: one label of one group has 1 row,"):
         tune(X, rare, TREE, **WHO, n_folds=4)
-    with pytest.raises(InputError, match=r"cannot be split into folds: .* give one instead"):
+    with pytest.raises(InputError, match=r"cannot be split into folds: .* Give a threshold"):
         FairSHAP(TREE, **WHO, threshold="auto", random_state=0).fit_resample(X, rare)
 
 

@@ -46,8 +46,13 @@ def print_notes(output: Output, measured: Comparison) -> None:
     if measured.noise_level is None:
         output.line("DR has no noise level here: a model from a file is not trained again.")
         return
-    output.line("Intervals are for the models trained here; that of DR also covers another training.")
-    said = ", from which DR cannot be told" if measured.is_noise else ""
     output.line(
-        f"Noise level of DR (the sensitive column shuffled among the rows): {measured.noise_level:.4f}{said}."
+        "Intervals are for the models trained here; that of DR also reflects variation from retraining."
     )
+    print_noise(output, measured.noise_level, measured.is_noise)
+
+
+def print_noise(output: Output, level: float, is_noise: bool) -> None:
+    """Print the DR of a shuffled attribute, and whether the model's own is distinguishable from it."""
+    said = "; DR is not distinguishable from it" if is_noise else ""
+    output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level:.4f}{said}.")

@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from fairshap import Edits, FairSHAP
-from fairshap.cli._measures import MEANINGS, describe_folds, describe_measures, print_notes
+from fairshap.cli._measures import MEANINGS, between, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, make_model, model_file
 from fairshap.cli._options import (
     FileOptions,
@@ -358,18 +358,19 @@ def _print_measures(output: Output, compared: Comparison) -> None:
         f"{compared.folds}"
     )
     output.table(
-        ["measure", "before", "after", "change [95 % interval]", "meaning"],
+        ["measure", "before", "after", "change [95 % interval]", "between", "meaning"],
         [
             (
                 name if name == "accuracy" else name.upper(),
                 before[name],
                 after[name],
                 f"{change[name]:+.4f} [{change[f'{name}_low']:+.4f}, {change[f'{name}_high']:+.4f}]",
+                between(compared, name),
                 what,
             )
             for name, what in MEANINGS.items()
         ],
-        left=(0, 4),
+        left=(0, 4, 5),
     )
     print_notes(output, compared)
     figures = ", ".join(f"{name.upper()} {with_twins[name]:.4f}" for name in MEANINGS if name != "accuracy")

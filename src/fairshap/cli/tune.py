@@ -8,7 +8,7 @@ import typer
 from fairshap import FairSHAP
 from fairshap import tune as try_repairs
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._measures import with_interval
+from fairshap.cli._measures import print_noise, with_interval
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import (
     FileOptions,
@@ -129,7 +129,7 @@ def tune(
             for _, line in frame.head(top).iterrows()
         ],
     )
-    output.line(f"Noise level of DR, the sensitive column shuffled among the rows: {tuning.noise_level:.4f}.")
+    print_noise(output, tuning.noise_level, tuning.is_noise)
     output.line()
     is_repair = tuning.table.trials[tuning.taken].recipe is not None
     output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {options_of(tuning.repair)}")

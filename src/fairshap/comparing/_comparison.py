@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the first method's DR cannot be told from that level."""
+        """Whether the first method's DR is indistinguishable from that level."""
         return self.noise is not None and is_within_noise(self.measured, self.noise)
 
     def frame(self) -> pd.DataFrame:

@@ -82,10 +82,16 @@ def warn_if_worse(
     if found:
         warn(
             f"On {len(test)} rows that were held out the repaired model is worse than the baseline: "
-            f"{' and '.join(found)}. fairshap.tune looks for a repair that does better; holdout=None leaves "
-            "this check out.",
+            f"{' and '.join(found)}. {_advice(labels, setting)} holdout=None leaves this check out.",
             WorseModelWarning,
         )
+
+
+def _advice(labels: Labels, setting: Setting) -> str:
+    """Say what to do about a repair that makes the model worse."""
+    if labels.classes is None or len(labels.classes) != 2 or setting.added:
+        return "A higher threshold edits fewer cells."
+    return "fairshap.tune looks for a repair that does better."
 
 
 def _strata(labels: Labels, setting: Setting, share: float) -> Ints | None:

@@ -126,7 +126,10 @@ def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, aug
     seed = int(check_random_state(sampler.random_state).randint(np.iinfo(np.int32).max))
     trials = [Trial("the model as it is")]
     trials += [Trial(f"threshold {t:g}", asking._recipe(t, augment), "own") for t in THRESHOLDS]
-    folds = make_folds(labels, setting.groups.side, None, None, seed)
+    try:
+        folds = make_folds(labels, setting.groups.side, None, None, seed)
+    except InputError as error:
+        raise InputError(f"threshold='auto' tries several on folds. {error} Give a threshold.") from error
     tried = run_trials(trials, {"own": asking}, X, y, folds, labels.positive_value)
     table = Table.of(trials, tried, _DRAWS, seed)
     allowed = table.is_allowed(_DROP, 1.0)

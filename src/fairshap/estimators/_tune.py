@@ -24,6 +24,7 @@ from fairshap.evaluation import (
     Trial,
     check_objective,
     describe_objective,
+    is_within_noise,
     warn_if_noise,
     warn_of_skipped,
 )
@@ -89,6 +90,12 @@ class Tuning:
         """The DR of a model of the same kind whose attribute was shuffled among the rows."""
         assert self.table.noise is not None  # noqa: S101
         return float(self.table.noise.mean())
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the baseline's DR is indistinguishable from that level."""
+        assert self.table.noise is not None  # noqa: S101
+        return is_within_noise(self.table.measured, self.table.noise)
 
     def front(self) -> pd.DataFrame:
         """Return the candidates that no other beats in both accuracy and the objective."""

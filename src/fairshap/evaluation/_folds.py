@@ -82,7 +82,7 @@ def make_folds(labels: Labels, side: Sides, n_folds: int | None, n_repeats: int 
     if fewest < n_folds:
         raise InputError(
             f"{asked}: one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}, and each fold "
-            "needs one of them. Where folds are for finding a threshold, give one instead."
+            "needs one of them."
         )
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):

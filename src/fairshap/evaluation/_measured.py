@@ -100,8 +100,6 @@ class Measured:
         What the variance of a change is raised by, so that few rows which differ do not pass for certainty.
     risk_by_fold : ndarray, shape (models, folds)
         The mean risk in each fold.
-    fold_factor : float
-        The variance of a mean over folds as a share of that between folds.
     names : tuple of str
         The groups.
     """
@@ -114,7 +112,6 @@ class Measured:
     covariance: Floats
     floor: Floats
     risk_by_fold: Floats
-    fold_factor: float
     names: tuple[str, ...]
 
     @classmethod
@@ -146,7 +143,7 @@ class Measured:
         half = _critical(risk_by_fold.shape[1]) * np.sqrt(np.diag(spread))
         low[:, _RISK] = np.maximum(values[:, _RISK] - half, 0)
         high[:, _RISK] = values[:, _RISK] + half
-        return cls(values, low, high, pairs, counts, covariance, floor, risk_by_fold, factor, tuple(names))
+        return cls(values, low, high, pairs, counts, covariance, floor, risk_by_fold, tuple(names))
 
     @property
     def risk(self) -> float:
@@ -167,6 +164,7 @@ class Measured:
         critical = np.full(n_measures, critical_value())
         critical[_RISK] = _critical(self.risk_by_fold.shape[1])
         change, half = self.values - self.values[:1], critical * np.sqrt(variance)
+        half[0] = 0
         return change, change - half, change + half
 
     def draws(self, n: int, seed: int) -> Floats:
@@ -292,8 +290,6 @@ def _fold_factor(sizes: Sequence[int], n_rows: int) -> float:
     The models of folds have most of their training rows in common, so that it is more than one in the number
     of folds (Nadeau and Bengio, Machine Learning 52, 2003).
     """
-    if len(sizes) == 1:
-        return 1.0
     held_out = float(np.mean(sizes))
     return 1 / len(sizes) + held_out / max(1.0, n_rows - held_out)
 

@@ -59,27 +59,25 @@ def shuffled_risk(
 
 
 def is_within_noise(measured: Measured, noise: Floats) -> bool:
-    """Say whether the first model's risk cannot be told from that of a shuffled attribute.
+    """Say whether the first model's risk is indistinguishable from that of a shuffled attribute.
 
-    Were the attribute noise, the risks of folds would vary as those of shuffles do: a t test of the two
-    means, with the correction for the training rows that folds have in common. Shuffles are independent. A
-    risk of 0 is no matter of noise.
+    Were the attribute noise, the mean risk would be one more such value, or vary less: folds share most of
+    their training rows, and with them whatever link the attribute has with the target by chance. So it is
+    held against the upper end of a prediction interval from the shuffles. A risk of 0 is no matter of noise.
     """
-    risk = measured.risk_by_fold[0]
+    risk, n = measured.risk_by_fold[0], len(noise)
     if not risk.any():
         return False
-    free = np.array([len(risk) - 1, len(noise) - 1])
-    squares = sum(float(np.sum((part - part.mean()) ** 2)) for part in (risk, noise))
-    error = np.sqrt(squares / free.sum() * (measured.fold_factor + 1 / len(noise)))
-    return bool(risk.mean() - noise.mean() <= student.ppf(_SURE, free.sum()) * error)
+    margin = student.ppf(_SURE, n - 1) * noise.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return bool(risk.mean() <= noise.mean() + margin)
 
 
 def warn_if_noise(measured: Measured, noise: Floats | None, name: Any) -> None:
-    """Warn if the first model's risk cannot be told from that of a shuffled attribute."""
+    """Warn if the first model's risk is indistinguishable from that of a shuffled attribute."""
     if noise is not None and is_within_noise(measured, noise):
         warn(
-            f"The discriminative risk of {measured.risk:.3g} cannot be told from noise: with the attribute "
-            f"{name!r} shuffled among the rows, a model of the same kind has {noise.mean():.3g}. Edits "
-            "against such a risk may only follow chance. More repeats of the folds tell better.",
+            f"The discriminative risk of {measured.risk:.3g} is indistinguishable from noise: with {name!r} "
+            f"shuffled among the rows, a model of the same kind has {noise.mean():.3g}. Edits against such a "
+            "risk may only follow chance. More repeats (n_repeats) give a clearer answer.",
             NoiseWarning,
         )

@@ -94,7 +94,7 @@ class Comparison:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the risk before cannot be told from that level."""
+        """Whether the risk before is indistinguishable from that level."""
         return self.noise is not None and is_within_noise(self.measured, self.noise)
 
     def frame(self) -> pd.DataFrame:

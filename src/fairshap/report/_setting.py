@@ -284,7 +284,7 @@ def noise_text(comparison: Comparison) -> str:
         return "The risk has no noise level here: a model that was given fitted is not trained again."
     said = (
         f"Noise level of DR: {decimal(comparison.noise_level)}. That is the risk of a model of the same kind "
-        "that was trained with the attribute shuffled among the rows, so that it says nothing."
+        "that was trained with the attribute shuffled among the rows, so that it carries no information."
     )
     if comparison.is_noise:
         said += (
