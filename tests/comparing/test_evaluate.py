@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -217,3 +218,30 @@ def test_the_error_of_the_model_as_it_is_is_raised():
         evaluate(DATA.X, DATA.y, typo, **WHO, methods=["fairshap", "baseline"], n_folds=2)
     with pytest.raises(InputError, match="frozen"):
         evaluate(DATA.X, DATA.y, **WHO, methods=["baseline", "fairshap"], n_folds=2, frozen=["skil"])
+
+
+def test_noise_is_told_of_the_model_as_it_is_alone():
+    X, y = coin_flip(400, 0)
+    options = {"sensitive": "coin", "privileged": 1, "n_folds": 3, "random_state": 0}
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseWarning)
+        found = evaluate(X, y, tree, **options, methods=["reweighing", "baseline"])
+        assert found.noise_level > 0
+        fitted = FrozenEstimator(tree.fit(X, y))
+        assert evaluate(X, y, fitted, **options, methods=["baseline"]).noise_level is None
+    with pytest.warns(NoiseWarning, match="indistinguishable from noise: with 'coin' shuffled"):
+        evaluate(X, y, tree, **options, methods=["baseline"])
+
+
+def test_rows_are_judged_as_the_methods_compare_them():
+    d = datasets.load("compas", sensitive="race")
+    rows = np.arange(0, len(d.X), 6)
+    X, y = d.X.iloc[rows], d.y.iloc[rows]
+    who = {"sensitive": "race", "privileged": d.privileged, "comparison": "mean", "n_folds": 2}
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    mean = evaluate(X, y, tree, **who, methods=["baseline"], random_state=0)
+    largest = evaluate(X, y, tree, **who | {"comparison": "max"}, methods=["baseline"], random_state=0)
+    tuned = tune(X, y, tree, **who, thresholds=[0.5], strategies=["threshold"], random_state=0)
+    assert mean.measured.risk < largest.measured.risk
+    np.testing.assert_array_equal(tuned.table.measures[0], mean.measured.values[0])

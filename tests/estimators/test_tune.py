@@ -462,6 +462,18 @@ def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside
         assert [bool(re.match(words, text)) for text in texts] == [True] * is_worse
 
 
+def test_a_row_without_the_attribute_does_not_keep_the_check_from_being_made():
+    table, y = telling("labels")
+    table = table.assign(group=table["group"].where(np.arange(4000) != 7))
+    params = {"sensitive": "group", "privileged": 1, "random_state": 0, "threshold": 0.001}
+    params["matching"] = Nearest(column_weights={"hint": 0})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", WorseModelWarning)
+        warnings.simplefilter("ignore", UnmatchedRowsWarning)
+        FairSHAPClassifier(TREE, **params).fit(table, y)
+    assert [one.category for one in said] == [WorseModelWarning]
+
+
 def test_few_rows_say_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

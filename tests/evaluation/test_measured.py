@@ -10,6 +10,8 @@ from fairshap import datasets, metrics
 from fairshap.evaluation import MEASURES, Judgement, Measured, judge
 from fairshap.groups import Labels, Setting
 from fairshap.metrics._rates import critical_value, newcombe
+from fairshap.report import Comparison
+from fairshap.report._setting import _other_gaps, fairness_lines
 from tests.conftest import examples
 
 ACCURACY, DR, DP, EO, PQP = range(5)
@@ -229,3 +231,26 @@ def test_a_model_is_judged_by_its_own_answers():
     part = judge(model, setting, labels, 1, some)
     assert_array_equal(part.predicted, model.predict(X[some]) == 1)
     assert_allclose(part.risk, judge(model, setting, labels, 1).risk[some])
+
+
+def test_the_same_groups_are_compared_in_every_measure_of_every_model():
+    # The third group has rows enough, but few of them positive, and all but two predicted negative.
+    group = np.repeat([0, 1, 2], [600, 400, 200])
+    true = np.concatenate([np.arange(600) % 2 == 0, np.arange(400) % 2 == 0, np.arange(200) < 25])
+    predicted = np.where(group < 2, true & (np.arange(1200) % 4 == 0), np.isin(np.arange(1200), [1000, 1150]))
+    folds = [Judgement(np.arange(1200), true, predicted, group, np.zeros(1200))]
+    measured = Measured.of([folds], ["a", "b", "c"])
+    assert measured.pair(0, "eo")[1] == "c"
+    assert measured.values[0, EO] == pytest.approx(0.5 - 1 / 25)
+    assert measured.pair(0, "pqp") == ("a", "c")
+
+
+def test_a_gap_that_cannot_be_taken_is_neither_better_nor_worse():
+    true, group = np.repeat([True, False], 50), np.tile([0, 1], 50)
+    models = [np.arange(100) % 3 == 0, (group == 0) & true]
+    folds = [[Judgement(np.arange(100), true, part, group, np.zeros(100))] for part in models]
+    comparison = Comparison(Measured.of(folds, ["a", "b"]), "On rows.")
+    lines = {line["name"]: line for line in fairness_lines(comparison)}
+    assert lines["PQP"]["judged"] == "not measurable"
+    assert lines["DP"]["judged"] == "worse"
+    assert "PQP did not measurably change" in _other_gaps(comparison)

@@ -47,7 +47,7 @@ def print_notes(output: Output, measured: Comparison) -> None:
         output.line("DR has no noise level here: a model from a file is not trained again.")
         return
     output.line(
-        "Intervals are for the models trained here; that of DR also reflects variation from retraining."
+        "Intervals are for the models trained here; that of DR also reflects training on other folds."
     )
     print_noise(output, measured.noise_level, measured.is_noise)
 

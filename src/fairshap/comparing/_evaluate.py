@@ -33,8 +33,11 @@ from fairshap.exceptions import (
     WeightsWarning,
 )
 from fairshap.groups import Labels, Privileged, Setting, warn_of_copies
-from fairshap.models import Weighing, default_estimator
+from fairshap.models import Weighing, default_estimator, is_frozen
 from fairshap.table import open_store
+
+# Parameters of the methods that also say how the rows are compared when judging.
+_COMPARED = ("comparison", "min_group_size")
 
 
 def evaluate(
@@ -107,7 +110,9 @@ def evaluate(
     who = {"sensitive": sensitive, "privileged": privileged}
     made = read_methods(methods, estimator=estimator, random_state=seed, n_jobs=n_jobs, **who, **params)
     X = open_store(X).native
-    setting = Setting.read(X, sensitive, privileged)
+    compared: dict[str, Any] = {name: params[name] for name in _COMPARED if name in params}
+    compared["random_state"] = seed
+    setting = Setting.read(X, sensitive, privileged, **compared)
     warn_of_copies(setting)
     made = {name: _for_folds(method, X) for name, method in made.items()}
     privileged = setting.privileged_in_parts
@@ -139,7 +144,7 @@ def evaluate(
                 raw_dr[k] += np.nanmean(one.risk) / len(folds)
                 if _keeps_attribute(model.baseline_):
                     rows = model.prepare_rows(_safe_indexing(X, test))
-                    moved = Setting.read(rows, sensitive, privileged)
+                    moved = Setting.read(rows, sensitive, privileged, **compared)
                     after = judge(model.estimator_, moved, labels.of_rows(test), labels.positive_value)
                     one = replace(after, rows=test, group=one.group)
                 judged[name].append(one)
@@ -147,22 +152,25 @@ def evaluate(
                 edits[k] += n_edits / len(folds)
                 share[k] += n_edits / (len(train) * len(setting.own.names)) / len(folds)
                 progress.advance(len(test), 1)
-            fit = partial(BaselineClassifier(None, estimator).fit, y=y_train)
-            noise.append(shuffled_risk(setting, train, fit, setting, test, seed + len(noise)))
+            if not is_frozen(estimator):
+                fit = partial(BaselineClassifier(None, estimator).fit, y=y_train)
+                noise.append(shuffled_risk(setting, train, fit, setting, test, seed + len(noise)))
     kept = [k for k, name in enumerate(made) if name not in failed]
     if not kept:
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     judged = {name: parts for name, parts in judged.items() if name not in failed}
     measured = Measured.of(list(judged.values()), setting.groups.names)
-    warn_if_noise(measured, np.array(noise), setting.groups.name)
+    if made[next(iter(judged))] is None:
+        # Of what is repaired already, a risk as low as noise is what was wanted.
+        warn_if_noise(measured, np.array(noise) if noise else None, setting.groups.name)
     return Comparison(
         methods=tuple(judged),
         measured=measured,
         edits=edits[kept],
         share=share[kept],
         raw_dr=raw_dr[kept],
-        noise=np.array(noise),
+        noise=np.array(noise) if noise else None,
         folds=folds,
     )
 

@@ -99,10 +99,11 @@ def _strata(labels: Labels, setting: Setting, share: float) -> Ints | None:
 
     Bins that are too small for that are left out of it; None if a group, or a label of one, is.
     """
-    side = setting.groups.side.astype(np.int64) + 1
-    both = np.unique(3 * labels.codes.astype(np.int64) + side, return_inverse=True)[1]
+    known = setting.groups.side >= 0
+    side = np.maximum(setting.groups.side, 0).astype(np.int64)
+    both = np.unique(2 * labels.codes.astype(np.int64) + side, return_inverse=True)[1]
     for strata in (both, side) if labels.classes is None else (both,):
-        sizes = np.bincount(strata)
+        sizes = np.bincount(strata[known])
         if sizes[sizes > 0].min() * share >= 2:
             return np.asarray(strata)
     return None

@@ -41,7 +41,6 @@ def judge(
     labels: Labels,
     positive: Any,
     rows: Ints | None = None,
-    groups: Ints | None = None,
 ) -> Judgement:
     """Return what a fitted model does on rows of a table.
 
@@ -57,12 +56,9 @@ def judge(
         The positive one.
     rows : ndarray of int, optional
         The rows to judge it on; by default all.
-    groups : ndarray of int, optional
-        Their groups, where the setting's are not meant: those of a larger table, for example.
     """
     rows = np.arange(setting.table.n_rows) if rows is None else rows
     table = setting.table.store.mix([rows] * len(setting.table.names), labels=rows)
     predicted = np.asarray(model.predict(table)) == positive
-    codes = setting.groups.code[rows] if groups is None else groups
     risk = row_risks(Risk(Scorer(model), setting), rows)
-    return Judgement(rows, labels.values[rows] == positive, predicted, codes, risk)
+    return Judgement(rows, labels.values[rows] == positive, predicted, setting.groups.code[rows], risk)

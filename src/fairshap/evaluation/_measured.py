@@ -80,9 +80,10 @@ class Measured:
     interval may reach below 0, and then it does not tell the two groups apart.
 
     The intervals of accuracy and gaps are those of the models that were trained, on other rows of the same
-    kind: Wilson's and Newcombe's. The interval of DR comes from how much it differs between folds, and so
-    includes the chance of the training, by Nadeau and Bengio's correction; on one set of rows alone, it
-    includes that of the rows only.
+    kind: Wilson's and Newcombe's. The interval of DR comes from how much it differs between folds, by Nadeau
+    and Bengio's correction, and so reflects training on other parts of the same table; on one set of rows
+    alone it is that of the rows. None of them covers another table: what links the attribute and the target
+    by chance is in every fold.
 
     Parameters
     ----------
@@ -247,7 +248,8 @@ def _gap(
     part, of = (column[known] for column in rows.parts(measure, model))
     total = np.bincount(group, of, n_groups)
     rate = rates(np.bincount(group, part, n_groups), total)
-    compared = _compared(total)
+    # By their rows, so that the same groups are compared in every measure of every model.
+    compared = _compared(np.bincount(group, minlength=n_groups)) & (total > 0)
     if compared.sum() < 2:
         return np.nan, np.nan, np.nan, 0.0, (0, 0)
     a, b = (int(place) for place in widest_pair(rate, compared))

@@ -120,7 +120,7 @@ def _other_gaps(comparison: Comparison) -> str:
     parts: dict[str, list[str]] = {"narrowed": [], "widened": [], "did not measurably change": []}
     for measure in ("dp", "eo", "pqp"):
         line = frame.loc[measure]
-        if line.change_low <= 0 <= line.change_high:
+        if not line.change_low > 0 and not line.change_high < 0:
             parts["did not measurably change"].append(NAMES[measure][0])
         else:
             parts["narrowed" if line.change < 0 else "widened"].append(NAMES[measure][0])
@@ -232,7 +232,8 @@ def fairness_lines(comparison: Comparison) -> list[dict[str, Any]]:
         if comparison.is_audit:
             lines.append({"name": name, "meaning": meaning, "before": before})
             continue
-        is_clear = not line.change_low <= 0 <= line.change_high
+        # A gap that cannot be taken is not measurable either.
+        is_clear = line.change_low > 0 or line.change_high < 0
         is_better = (line.change > 0) == (line.measure == "accuracy")
         lines.append(
             {
