@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 COMMANDS = {
     "demo": ["demo", "--out", "demo"],
     "audit": ["audit", "compas", "--top", "3", "--quiet"],
-    "evaluate": ["evaluate", "compas", "--folds", "3", "--quiet"],
+    "evaluate": ["evaluate", "compas", "--quiet"],
 }
 
 #: Width, height and colours of the report's.

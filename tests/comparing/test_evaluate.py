@@ -234,6 +234,13 @@ def test_noise_is_told_of_the_model_as_it_is_alone():
         evaluate(X, y, tree, **options, methods=["baseline"])
 
 
+def test_rows_that_are_not_transformed_have_one_risk_in_folds_of_any_size():
+    rows = DATA.X.iloc[:289], DATA.y.iloc[:289]
+    methods = ["baseline", "reweighing"]
+    frame = evaluate(*rows, LogisticRegression(), **WHO, methods=methods, n_folds=3, random_state=0).frame()
+    np.testing.assert_allclose(frame["raw_dr"], frame["dr"], rtol=1e-12)
+
+
 def test_rows_are_judged_as_the_methods_compare_them():
     d = datasets.load("compas", sensitive="race")
     rows = np.arange(0, len(d.X), 6)

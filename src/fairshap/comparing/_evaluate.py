@@ -122,7 +122,7 @@ def evaluate(
         raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
     folds = make_folds(labels, setting.groups.side, n_folds, n_repeats, seed)
     judged: dict[str, list[Judgement]] = {name: [] for name in made}
-    edits, share, raw_dr = np.zeros((3, len(made)))
+    edits, share, raw_dr, n_risks = np.zeros((4, len(made)))
     noise: list[float] = []
     if any(_weighs_twins(method) for method in made.values()):
         Weighing.of(estimator, X, labels.values).warn_of_repeats()
@@ -141,7 +141,9 @@ def evaluate(
                     progress.advance(len(test), 1)
                     continue
                 one = judge(model, setting, labels, labels.positive_value, test)
-                raw_dr[k] += np.nanmean(one.risk) / len(folds)
+                # Each row counts the same, whatever the size of its fold.
+                raw_dr[k] += np.nansum(one.risk)
+                n_risks[k] += np.count_nonzero(~np.isnan(one.risk))
                 if _keeps_attribute(model.baseline_):
                     rows = model.prepare_rows(_safe_indexing(X, test))
                     moved = Setting.read(rows, sensitive, privileged, **compared)
@@ -169,7 +171,7 @@ def evaluate(
         measured=measured,
         edits=edits[kept],
         share=share[kept],
-        raw_dr=raw_dr[kept],
+        raw_dr=raw_dr[kept] / n_risks[kept],
         noise=np.array(noise) if noise else None,
         folds=folds,
     )
