@@ -14,8 +14,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from fairshap import ColumnEncoder, FairSHAP, baselines, datasets, evaluate, metrics, tune
-from fairshap.comparing import METHODS
-from fairshap.exceptions import InputError, ModelError, NoiseWarning, SkippedWarning, WeightsWarning
+from fairshap.comparing import METHODS, evaluate_fitted
+from fairshap.exceptions import (
+    InputError,
+    ModelError,
+    NoiseWarning,
+    SkippedWarning,
+    TargetError,
+    WeightsWarning,
+)
 
 # Two folds are too few to tell a risk from noise.
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
@@ -252,3 +259,9 @@ def test_rows_are_judged_as_the_methods_compare_them():
     tuned = tune(X, y, tree, **who, thresholds=[0.5], strategies=["threshold"], random_state=0)
     assert mean.measured.risk < largest.measured.risk
     np.testing.assert_array_equal(tuned.table.measures[0], mean.measured.values[0])
+
+
+def test_a_fitted_model_is_judged_on_two_labels():
+    model = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(DATA.X, DATA.y)
+    with pytest.raises(TargetError, match="evaluate_fitted takes a target of two labels"):
+        evaluate_fitted(model, DATA.X, np.arange(300) % 3, **WHO)

@@ -7,6 +7,7 @@ import numpy as np
 from fairshap._typing import Native
 from fairshap.comparing._comparison import Comparison
 from fairshap.evaluation import Measured, judge
+from fairshap.exceptions import TargetError
 from fairshap.groups import Labels, Privileged, Setting
 from fairshap.table import open_store
 
@@ -38,6 +39,10 @@ def evaluate_fitted(
     X = open_store(X).native
     setting = Setting.read(X, sensitive, privileged)
     labels = Labels.read(y, setting.table.n_rows, positive, is_quantity=False)
+    if labels.classes is None or len(labels.classes) != 2:
+        raise TargetError(
+            "evaluate_fitted takes a target of two labels; DP, EO and PQP are measures of those."
+        )
     one = judge(model, setting, labels, labels.positive_value)
     return Comparison(
         methods=("model",),
