@@ -202,9 +202,11 @@ def tune(
 
     Examples
     --------
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from fairshap import datasets, tune
     >>> d = datasets.make_biased(400, random_state=0)
-    >>> tuning = tune(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged, thresholds=[0.05],
+    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    >>> tuning = tune(d.X, d.y, LogisticRegression(), **who, thresholds=[0.05],
     ...               strategies=["threshold"], n_repeats=1, random_state=0)
     >>> tuning.frame()["name"].tolist()[0]
     'the model as it is'
