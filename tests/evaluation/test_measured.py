@@ -254,3 +254,5 @@ def test_a_gap_that_cannot_be_taken_is_neither_better_nor_worse():
     assert lines["PQP"]["judged"] == "not measurable"
     assert lines["DP"]["judged"] == "worse"
     assert "PQP did not measurably change" in _other_gaps(comparison)
+    same = Comparison(Measured.of([folds[0], folds[0]], ["a", "b"]), "On rows.")
+    assert _other_gaps(same).endswith("the groups, DP, EO and PQP did not measurably change")

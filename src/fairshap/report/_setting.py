@@ -124,7 +124,11 @@ def _other_gaps(comparison: Comparison) -> str:
             parts["did not measurably change"].append(NAMES[measure][0])
         else:
             parts["narrowed" if line.change < 0 else "widened"].append(NAMES[measure][0])
-    said = [f"{' and '.join(names)} {what}" for what, names in parts.items() if names]
+    said = [
+        f"{' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))} {what}"
+        for what, names in parts.items()
+        if names
+    ]
     return "; of the gaps between the groups, " + ", ".join(said)
 
 
