@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import MatchPlan, attribute, datasets, match
-from fairshap.models import fit_model
+from fairshap._models import fit_model
 
 
 def median_seconds(call: Callable[[], Any]) -> float:

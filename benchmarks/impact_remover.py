@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from fairshap import datasets
-from fairshap.baselines import DisparateImpactRemover
+from fairshap.mitigation import DisparateImpactRemover
 
 
 def by_black_box_auditing(X, sensitive: int):

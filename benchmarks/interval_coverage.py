@@ -10,7 +10,7 @@ import argparse
 
 import numpy as np
 
-from fairshap.evaluation import MEASURES, Judgement, Measured
+from fairshap.model_selection import MEASURES, Judgement, Measured
 
 N_FOLDS = 5
 GAPS = {"DP": 2, "EO": 3, "PQP": 4}

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from fairshap import datasets
 from fairshap._kernels.distance import nearest_both_ways
-from fairshap.groups import Labels, Setting
+from fairshap._problem import Labels, Setting
 from fairshap.matching._space import Space
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

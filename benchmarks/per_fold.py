@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairshap import metrics
-from fairshap.evaluation import Judgement
+from fairshap.model_selection import Judgement
 
 
 def measures_of(judged: Judgement, side: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import ColumnEncoder, FairSHAP, datasets
-from fairshap.models import fit_model
+from fairshap._models import fit_model
 
 
 def run(name: str, encoded: bool) -> dict[str, float]:

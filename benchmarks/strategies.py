@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, datasets
-from fairshap.evaluation import MEASURES, Trial, run_trials
+from fairshap.model_selection import MEASURES, Trial, run_trials
 
 SETTINGS = "german:sex,compas:sex,compas:race,adult:sex,adult:race,credit:SEX,census_kdd:sex"
 # What is tried: the parameters of FairSHAP.

@@ -23,8 +23,8 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, datasets, paper_settings, tune
-from fairshap.evaluation import MEASURES, Judgement, Trial, run_trials
 from fairshap.exceptions import FairshapWarning
+from fairshap.model_selection import MEASURES, Judgement, Trial, run_trials
 
 SETTINGS = "german:sex,compas:sex,compas:race,adult:sex,adult:race,credit:SEX,census_kdd:sex"
 #: What the paper reports: FairSHAP's accuracy less the baseline's; DR, DP and EO relative to the baseline's.

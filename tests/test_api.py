@@ -31,7 +31,7 @@ def test_the_public_names_are_these():
         "tune",
         "Comparison",
         "evaluate",
-        "baselines",
+        "mitigation",
         "datasets",
         "exceptions",
         "matching",
@@ -52,7 +52,7 @@ def test_the_public_names_are_these():
         "training_adjustment_rate",
     }
     assert set(fairshap.datasets.__all__) == {"Dataset", "load", "make_biased", "names"}
-    assert set(fairshap.baselines.__all__) == {
+    assert set(fairshap.mitigation.__all__) == {
         "BaselineClassifier",
         "CorrelationRemover",
         "CounterfactualAugmenter",
@@ -64,7 +64,7 @@ def test_the_public_names_are_these():
         "SensitiveRemover",
         "prepare",
     }
-    for module in (fairshap, fairshap.metrics, fairshap.datasets, fairshap.baselines, exceptions):
+    for module in (fairshap, fairshap.metrics, fairshap.datasets, fairshap.mitigation, exceptions):
         for name in module.__all__:
             assert hasattr(module, name)
 

@@ -4,7 +4,8 @@ The flow: table -> groups -> matching -> attribution -> edits -> retrained model
 the steps together; :func:`match`, :func:`attribute` and :func:`select_edits` are the steps alone.
 """
 
-from fairshap import baselines, datasets, exceptions, matching, metrics
+from fairshap import datasets, exceptions, matching, metrics, mitigation
+from fairshap._models import ColumnEncoder
 from fairshap.attribution import Attributions, attribute
 from fairshap.comparing import Comparison, evaluate
 from fairshap.edits import Edits, select_edits
@@ -19,7 +20,6 @@ from fairshap.estimators import (
     tune,
 )
 from fairshap.matching import MatchPlan, match
-from fairshap.models import ColumnEncoder
 
 __version__ = "0.1.0"
 
@@ -44,6 +44,6 @@ __all__ = [
     "datasets",
     "matching",
     "metrics",
-    "baselines",
+    "mitigation",
     "exceptions",
 ]

@@ -6,12 +6,11 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 from fairshap import attribute, datasets, match
+from fairshap._frames import Players
+from fairshap._models import Risk, Scorer
+from fairshap._problem import Setting
 from fairshap.attribution import _attribute, best_players, risk_when_replaced
 from fairshap.attribution._options import Options
-from fairshap.groups import Setting
-from fairshap.models import Scorer
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 DATA = datasets.load("german", encoded=True)
 X, Y = DATA.X.to_numpy()[:300], DATA.y.to_numpy()[:300]

@@ -31,8 +31,8 @@ from xgboost import XGBClassifier, XGBRegressor, XGBRFRegressor
 
 import fairshap
 from fairshap import ColumnEncoder, MatchPlan, attribute, metrics
+from fairshap._models import Scorer
 from fairshap.attribution import _attribute
-from fairshap.models import Scorer
 from tests.conftest import examples
 
 WHO = {"sensitive": 0, "privileged": 1}

@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from skops import io
 
-from fairshap import ColumnEncoder, files, metrics
+from fairshap import ColumnEncoder, _io, metrics
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import MODELS
 from tests.cli.conftest import WHO
@@ -19,7 +19,7 @@ from tests.cli.conftest import WHO
 def models(people, tmp_path_factory):
     """Return a folder with fitted models, and each of them by its file's name."""
     folder = tmp_path_factory.mktemp("models")
-    frame = files.read(people).frame
+    frame = _io.read(people).frame
     X, labels = frame.drop(columns="risk"), frame["risk"].astype(object).to_numpy()
     y = (labels == "yes").astype(int)
     booster = xgboost.XGBClassifier(n_estimators=10, enable_categorical=True).fit(X, y)

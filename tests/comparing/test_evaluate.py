@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import ColumnEncoder, FairSHAP, baselines, datasets, evaluate, metrics, tune
+from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, metrics, mitigation, tune
 from fairshap.comparing import METHODS, evaluate_fitted
 from fairshap.exceptions import (
     InputError,
@@ -58,8 +58,8 @@ def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_to
     moved = frame.index[(frame["raw_dr"] - frame["dr"]).abs() > 1e-9]
     assert set(moved) <= {"cr", "dir"}
     # Found again fold by fold: the model that takes transformed rows, and the one that takes recorded ones.
-    model = baselines.BaselineClassifier(
-        baselines.CorrelationRemover(**WHO, keep_sensitive=True), LogisticRegression()
+    model = mitigation.BaselineClassifier(
+        mitigation.CorrelationRemover(**WHO, keep_sensitive=True), LogisticRegression()
     )
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
     strata = DATA.y * 3 + (DATA.X[DATA.sensitive] == DATA.privileged)
@@ -90,7 +90,7 @@ def test_changes_are_differences_to_the_first(compared):
 
 
 def test_methods_may_be_objects_and_the_seed_decides_everything(compared):
-    methods = {"as it is": None, "mine": baselines.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
+    methods = {"as it is": None, "mine": mitigation.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
     one, two = (evaluate(DATA.X, DATA.y, **WHO, methods=methods, n_folds=5, random_state=0) for _ in range(2))
     assert one.frame().equals(two.frame())
     assert one.frame()["method"].tolist() == list(methods)

@@ -6,7 +6,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 from sklearn.linear_model import LogisticRegression
 
-from fairshap import FairSHAP, FairSHAPClassifier, baselines, budget_curve, evaluate, tune
+from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, evaluate, mitigation, tune
 from fairshap.cli._main import run as run_here
 from fairshap.comparing import METHODS
 from fairshap.exceptions import GroupError
@@ -53,7 +53,7 @@ def test_evaluate_takes_folds_that_lack_one(setting, method):
 
 def test_evaluate_takes_methods_that_name_the_values_themselves():
     who = {"sensitive": "race", "privileged": ["a", "rare"]}
-    methods = {"own": FairSHAP(MODEL, **who), "dropped": baselines.SensitiveRemover(**who)}
+    methods = {"own": FairSHAP(MODEL, **who), "dropped": mitigation.SensitiveRemover(**who)}
     found = evaluate(X, Y, MODEL, **who, methods=methods, random_state=0).frame()
     assert found["dr"].iloc[0] > 0 == found["dr"].iloc[1]
     assert methods["own"].privileged == ["a", "rare"]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from fairshap import Attributions, Edits, MatchPlan, select_edits
+from fairshap._frames import Players, Table
 from fairshap.edits import Checksums, has_checksums
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import InputError, LedgerError
-from fairshap.table import Players, Table
 from tests.conftest import to_library, to_pandas
 
 SWAP = np.array([1, 0, 3, 2, 5, 4])

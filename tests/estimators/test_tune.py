@@ -26,8 +26,6 @@ from fairshap import (
 )
 from fairshap.attribution import _attribute
 from fairshap.edits import Strategy
-from fairshap.evaluation import MEASURES, Judgement, Table, Trial, Tried
-from fairshap.evaluation._trials import Outcome
 from fairshap.exceptions import (
     InputError,
     ModelError,
@@ -36,6 +34,8 @@ from fairshap.exceptions import (
     WorseModelWarning,
 )
 from fairshap.matching import Nearest
+from fairshap.model_selection import MEASURES, Judgement, Table, Trial, Tried
+from fairshap.model_selection._trials import Outcome
 from fairshap.repair import Recipe
 from tests.conftest import to_library
 

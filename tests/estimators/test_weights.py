@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, budget_curve, tune
+from fairshap._models import fit_model, repeats_of
 from fairshap.exceptions import InputError, ModelError, SkippedWarning, WeightsWarning
-from fairshap.models import fit_model, repeats_of
 from tests.models.models import DATA, TARGET, UNWEIGHED, WEIGHED, WHO, piped
 
 # Two folds are too few to tell a risk from noise.

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, _progress, datasets, match
+from fairshap._problem import Setting
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
-from fairshap.groups import Setting
 from fairshap.matching import Nearest
 from tests.conftest import examples, to_library, to_pandas
 

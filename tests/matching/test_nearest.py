@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
+from fairshap._problem import Setting
 from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
-from fairshap.groups import Setting
 from fairshap.matching import Nearest
 from tests.conftest import examples, to_library
 

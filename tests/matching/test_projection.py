@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fairshap import ColumnEncoder, FairSHAP, datasets, match
+from fairshap._problem import Setting
 from fairshap.exceptions import InputError
-from fairshap.groups import Setting
 from fairshap.matching import Nearest
 from fairshap.matching._embedding import embed
 from tests.conftest import to_library

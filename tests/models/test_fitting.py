@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAPClassifier
-from fairshap.models import fit_model
+from fairshap._models import fit_model
 from tests.models.models import CATEGORIES, DATA, GRID, WHO, piped
 
 X, Y = DATA.X, DATA.y.to_numpy()

@@ -14,9 +14,9 @@ from sklearn.svm import LinearSVC
 from xgboost import XGBClassifier, XGBRegressor
 
 from fairshap import ColumnEncoder
+from fairshap._frames import Table
+from fairshap._models import Scorer, Weighing, fit_model
 from fairshap.exceptions import InputError, MarginWarning, ModelError
-from fairshap.models import Scorer, Weighing, fit_model
-from fairshap.table import Table
 from tests.conftest import to_library
 
 RAW = pd.DataFrame({"town": ["x", "y", "x", "z"] * 10, "age": np.arange(40.0)})

@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRFClassifier
 
 from fairshap import MatchPlan, attribute
+from fairshap._frames import Table
+from fairshap._models import NotNativeError, Scorer
+from fairshap._models._ensemble import Ensemble, Nodes, assemble
+from fairshap._models._native import rank_table
 from fairshap.attribution import _attribute
-from fairshap.models import NotNativeError, Scorer
-from fairshap.models._ensemble import Ensemble, Nodes, assemble
-from fairshap.models._native import rank_table
-from fairshap.table import Table
 
 N = 500
 OPTIONS = {"sensitive": 0, "privileged": 1}

@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fairshap._models import Weighing, fit_weighted, repeats_of
 from fairshap.exceptions import ModelError, WeightsWarning
-from fairshap.models import Weighing, fit_weighted, repeats_of
 from tests.conftest import to_library
 from tests.models.models import DATA, GRID, TARGET, UNWEIGHED, WEIGHED, piped
 

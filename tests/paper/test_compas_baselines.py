@@ -4,7 +4,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import datasets, metrics
-from fairshap.baselines import BaselineClassifier, CorrelationRemover
+from fairshap.mitigation import BaselineClassifier, CorrelationRemover
 
 
 @pytest.mark.paper

@@ -17,9 +17,9 @@ from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
+from fairshap._models import fit_model
 from fairshap.attribution import _attribute
 from fairshap.exceptions import InputError, NothingToRepairWarning, WeightsWarning
-from fairshap.models import fit_model
 from tests.conftest import to_library, to_pandas
 
 DATA = datasets.load("german")

@@ -7,14 +7,14 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from fairshap import datasets
+from fairshap._frames import Players
+from fairshap._models import fit_model
+from fairshap._problem import Labels, Setting
 from fairshap.attribution import Options, risk_when_replaced
 from fairshap.edits import Limits, Strategy, edits_at_least
 from fairshap.exceptions import ColumnError, InputError
-from fairshap.groups import Labels, Setting
 from fairshap.matching import match_rows
-from fairshap.models import fit_model
 from fairshap.repair import Consultation
-from fairshap.table import Players
 
 DATA = datasets.load("german")
 

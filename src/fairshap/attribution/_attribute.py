@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fairshap._frames import Players, PlayersLike
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
+from fairshap._models import NotNativeError, Risk, Scorer
+from fairshap._problem import Comparison, Privileged, Setting
 from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._game import Game
@@ -14,11 +17,7 @@ from fairshap.attribution._permutations import estimate_pairs
 from fairshap.attribution._result import Attributions
 from fairshap.attribution._rows import Rows
 from fairshap.exceptions import InputError
-from fairshap.groups import Comparison, Privileged, Setting
 from fairshap.matching import MatchPlan
-from fairshap.models import NotNativeError, Scorer
-from fairshap.risk import Risk
-from fairshap.table import Players, PlayersLike
 
 if TYPE_CHECKING:
     from fairshap.attribution._linear import LinearGame

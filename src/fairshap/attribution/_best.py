@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
+from fairshap._models import Risk
 from fairshap._progress import Progress
 from fairshap._ties import exceeds, steps, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._attribute import native_game
 from fairshap.attribution._game import Game
 from fairshap.attribution._options import Options
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 if TYPE_CHECKING:
     from fairshap.attribution._native import TreeGame

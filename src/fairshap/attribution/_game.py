@@ -4,10 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
+from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
+from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Hashes, Ints
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 # The cells whose fingerprints are held at a time.
 _HASH_CELLS = 1 << 22

@@ -6,14 +6,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit
 
+from fairshap._frames import Players
 from fairshap._kernels.additive import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.games import coalition_weights
+from fairshap._models._linear import is_linear, read_linear
+from fairshap._models._risk import Risk, risk_of_scores
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._rows import Rows
-from fairshap.models._linear import is_linear, read_linear
-from fairshap.risk import Risk, risk_of_scores
-from fairshap.table import Players
 
 __all__ = ["LinearGame", "is_linear"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from fairshap._frames import Players
 from fairshap._kernels.choosing import choose_players
 from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
@@ -16,12 +17,10 @@ from fairshap._kernels.paths import MOST_PLAYERS
 from fairshap._kernels.screening import MOST_SCREENED, bound_pairs
 from fairshap._kernels.trees import active_counts
 from fairshap._kernels.walking import make_walker
+from fairshap._models import NotNativeError, Risk
+from fairshap._models._native import rank_table
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
-from fairshap.models import NotNativeError
-from fairshap.models._native import rank_table
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 # Players up to which a game is solved without a look at how many of them matter.
 _FEW = 16

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairshap._frames import Players
+from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._game import Game
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 if TYPE_CHECKING:
     from fairshap.attribution._native import TreeGame

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairshap._frames import Library, Players, make_frame
 from fairshap._typing import Floats, Native
-from fairshap.table import Library, Players, make_frame
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

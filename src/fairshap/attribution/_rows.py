@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from fairshap._frames import Library, Players
 from fairshap._ties import floor_of, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._result import Attributions
 from fairshap.matching import MatchPlan
-from fairshap.table import Library, Players
 
 
 class Rows:

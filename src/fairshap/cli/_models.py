@@ -14,11 +14,11 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._models import ColumnEncoder, is_frozen
 from fairshap.cli._model_files import ENDINGS, fit_to_table, load_model
 from fairshap.cli._options import ModelOptions, RunOptions
 from fairshap.cli._problem import Problem
 from fairshap.exceptions import MissingExtraError, ModelError
-from fairshap.models import ColumnEncoder, is_frozen
 
 # Rows from which on it helps to train in several threads.
 _SMALL = 20_000

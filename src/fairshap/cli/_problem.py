@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import typer
 
-from fairshap import files
+from fairshap import _io
 from fairshap._messages import listing
 from fairshap.cli._options import FileOptions, TableOptions
 from fairshap.cli._repaired import Repaired, find_repair
@@ -44,7 +44,7 @@ class Problem:
         What was inferred and is worth saying.
     """
 
-    source: files.Source
+    source: _io.Source
     X: pd.DataFrame
     y: pd.Series
     target: str
@@ -76,9 +76,9 @@ class Problem:
         }
 
 
-def read_source(options: FileOptions) -> files.Source:
+def read_source(options: FileOptions) -> _io.Source:
     """Return the file as it was asked to be read."""
-    return files.read(
+    return _io.read(
         options.data,
         format=options.format,
         delimiter="\t" if options.delimiter == r"\t" else options.delimiter,
@@ -240,7 +240,7 @@ def _label_text(value: Any) -> str:
     return str(int(number)) if isinstance(number, float) and number.is_integer() else str(value).casefold()
 
 
-def _notes_on_columns(source: files.Source, target: str) -> list[str]:
+def _notes_on_columns(source: _io.Source, target: str) -> list[str]:
     """Return what a person may want to look at in how columns were read."""
     said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
     return [f"column {name!r}: {inferred.note}" for name, inferred in said if inferred.note]

@@ -9,10 +9,10 @@ from typing import Any
 
 import fairshap
 from fairshap import Edits
+from fairshap._io import MARKED, Mark, Source, find_ledger
 from fairshap.cli._options import TableOptions
 from fairshap.edits import Checksums
 from fairshap.exceptions import FileError
-from fairshap.files import MARKED, Mark, Source, find_ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from fairshap._io import Source, check_folder, write_atomically
 from fairshap.cli._texts import quote
 from fairshap.exceptions import FileError, FileFormatError
-from fairshap.files import Source, check_folder, write_atomically
 
 STANDARD = "-"
 

@@ -9,6 +9,7 @@ import pandas as pd
 import typer
 
 from fairshap import Edits
+from fairshap._io import MARKED, Source
 from fairshap.cli._options import FileOptions, Force, RunOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
@@ -16,7 +17,6 @@ from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
 from fairshap.edits import Checksums
 from fairshap.exceptions import FileError
-from fairshap.files import MARKED, Source
 
 
 def apply(

@@ -27,8 +27,8 @@ from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.comparing import Comparison, evaluate_fitted
 from fairshap.comparing import evaluate as compare
-from fairshap.evaluation import FEW
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
+from fairshap.model_selection import FEW
 
 
 def audit(

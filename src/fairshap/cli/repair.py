@@ -9,6 +9,7 @@ import pandas as pd
 import typer
 
 from fairshap import Edits, FairSHAP
+from fairshap._io import MARKED
 from fairshap.cli._measures import MEANINGS, between, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, make_model, model_file
 from fairshap.cli._options import (
@@ -38,7 +39,6 @@ from fairshap.exceptions import (
     PooledGroupsWarning,
     UnmatchedRowsWarning,
 )
-from fairshap.files import MARKED
 
 _PANEL = "Repair"
 

@@ -27,8 +27,8 @@ from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import check_limits, guards_of, limit_params
-from fairshap.evaluation import OBJECTIVES, check_objective
 from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.model_selection import OBJECTIVES, check_objective
 from fairshap.repair import describe_twins
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fairshap._typing import Floats
-from fairshap.evaluation import MEASURES, Folds, Measured, is_within_noise
+from fairshap.model_selection import MEASURES, Folds, Measured, is_within_noise
 from fairshap.report import Comparison as BeforeAndAfter
 
 

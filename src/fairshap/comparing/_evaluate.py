@@ -10,20 +10,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 
+from fairshap._frames import open_store
+from fairshap._models import Weighing, default_estimator, is_frozen
+from fairshap._problem import Labels, Privileged, Setting, warn_of_copies
 from fairshap._progress import Progress
 from fairshap._typing import Native
-from fairshap.baselines import BaselineClassifier, SensitiveRemover
 from fairshap.comparing._comparison import Comparison
 from fairshap.comparing._methods import read_methods
-from fairshap.evaluation import (
-    Judgement,
-    Measured,
-    judge,
-    make_folds,
-    shuffled_risk,
-    warn_if_noise,
-    warn_of_skipped,
-)
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     InputError,
@@ -32,9 +25,16 @@ from fairshap.exceptions import (
     TargetError,
     WeightsWarning,
 )
-from fairshap.groups import Labels, Privileged, Setting, warn_of_copies
-from fairshap.models import Weighing, default_estimator, is_frozen
-from fairshap.table import open_store
+from fairshap.mitigation import BaselineClassifier, SensitiveRemover
+from fairshap.model_selection import (
+    Judgement,
+    Measured,
+    judge,
+    make_folds,
+    shuffled_risk,
+    warn_if_noise,
+    warn_of_skipped,
+)
 
 # Parameters of the methods that also say how the rows are compared when judging.
 _COMPARED = ("comparison", "min_group_size")
@@ -79,7 +79,7 @@ def evaluate(
     methods : sequence of str, or mapping of str to object
         "baseline" (the model as it is), "rsa" (the sensitive column dropped), "cr" (correlation removed),
         "dir" (disparate impact removed), "reweighing", "twins", "fairshap" or "fairshap-twins". Or objects of
-        :mod:`fairshap.baselines` by names of your own, None for the model as it is.
+        :mod:`fairshap.mitigation` by names of your own, None for the model as it is.
     n_folds, n_repeats : int, optional
         The folds, in each of which each label of each side has its share, and how often the rows are dealt
         into them. By default 5 folds, 3 from 100,000 rows on, repeated up to four times for a small table;

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._frames import open_store
+from fairshap._problem import Labels, Privileged, Setting
 from fairshap._typing import Native
 from fairshap.comparing._comparison import Comparison
-from fairshap.evaluation import Measured, judge
 from fairshap.exceptions import TargetError
-from fairshap.groups import Labels, Privileged, Setting
-from fairshap.table import open_store
+from fairshap.model_selection import Measured, judge
 
 
 def evaluate_fitted(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from fairshap import baselines
+from fairshap import mitigation
 from fairshap._messages import did_you_mean, listing
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
@@ -22,11 +22,11 @@ METHODS: dict[str, str] = {
 }
 
 _MAKERS: dict[str, Callable[..., Any]] = {
-    "rsa": baselines.SensitiveRemover,
+    "rsa": mitigation.SensitiveRemover,
     # The attribute stays beside the features, as in the paper: without it there would be no risk to measure.
-    "cr": partial(baselines.CorrelationRemover, keep_sensitive=True),
-    "dir": baselines.DisparateImpactRemover,
-    "reweighing": baselines.Reweigher,
+    "cr": partial(mitigation.CorrelationRemover, keep_sensitive=True),
+    "dir": mitigation.DisparateImpactRemover,
+    "reweighing": mitigation.Reweigher,
 }
 
 
@@ -55,7 +55,7 @@ def make_method(
     if name in _MAKERS:
         return _MAKERS[name](**who)
     if name == "twins":
-        return baselines.CounterfactualAugmenter(**who, random_state=random_state)
+        return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
     if name in METHODS:
         augment = "edited" if name == "fairshap-twins" else None
         params = {"augment": augment, "random_state": random_state, "n_jobs": n_jobs, **params}

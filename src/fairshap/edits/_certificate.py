@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._frames import Library, make_frame
+from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution import Attributions, replay
 from fairshap.edits._ledger import Edits
 from fairshap.matching import MatchPlan
 from fairshap.metrics import ParityBound
 from fairshap.metrics._risk import parity_bound, row_risks
-from fairshap.risk import Risk
-from fairshap.table import Library, make_frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,14 +4,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshap._frames import Players
 from fairshap._messages import did_you_mean
+from fairshap._models import Risk
+from fairshap._problem import Labels
 from fairshap._ties import exceeds
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution import risk_when_replaced
 from fairshap.exceptions import InputError
-from fairshap.groups import Labels
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 #: What must not rise: nothing, the risk (True is the same), or how far the model is from the row's label.
 Guard: TypeAlias = bool | Literal["risk", "label"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import InputError, LedgerError
-from fairshap.table import Library, Store, Table, is_missing, make_frame, open_store
 
 _FIELDS = ["row", "index", "column", "old", "new", "phi", "reference"]
 #: The fields whose types a file must keep.

@@ -6,11 +6,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshap._frames import Players, Table
 from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Groups
 from fairshap._typing import Bools
 from fairshap.exceptions import InputError
-from fairshap.groups import Groups
-from fairshap.table import Players, Table
 
 #: The rows of which groups are edited.
 Direction: TypeAlias = Literal["both", "unprivileged", "privileged"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._frames import Table
 from fairshap._messages import listing
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
@@ -11,7 +12,6 @@ from fairshap.attribution import Attributions, check_threshold
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
-from fairshap.table import Table
 
 
 def select_edits(

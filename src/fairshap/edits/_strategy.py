@@ -6,7 +6,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from fairshap._frames import Players, Table
 from fairshap._messages import did_you_mean, listing
+from fairshap._models import Risk
+from fairshap._problem import Labels
 from fairshap._ties import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Attributions, Options, best_players, check_threshold
@@ -17,9 +20,6 @@ from fairshap.edits._limits import Limits
 from fairshap.edits._plausible import keep_plausible
 from fairshap.edits._select import edits_of_cells
 from fairshap.exceptions import InputError
-from fairshap.groups import Labels
-from fairshap.risk import Risk
-from fairshap.table import Players, Table
 
 #: How the cells to replace are chosen.
 StrategyName: TypeAlias = Literal["threshold", "budget", "optimal"]

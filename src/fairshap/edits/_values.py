@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairshap._frames import is_missing
 from fairshap.exceptions import LedgerError
-from fairshap.table import is_missing
 
 
 def to_text(value: Any) -> tuple[str, str]:

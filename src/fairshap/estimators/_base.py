@@ -8,15 +8,15 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import process_routing
 
+from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
+from fairshap._models import default_estimator, takes_quantities
+from fairshap._problem import Comparison, Labels, Privileged
 from fairshap.attribution import Method
 from fairshap.edits import STRATEGIES, Direction, Guard, Limits, Strategy
 from fairshap.exceptions import InputError
-from fairshap.groups import Comparison, Labels, Privileged
 from fairshap.matching import Matching, Pairing
-from fairshap.models import default_estimator, takes_quantities
 from fairshap.repair import Augment, Recipe
-from fairshap.table import PlayersLike
 
 #: How the cells to replace are chosen.
 RepairStrategy: TypeAlias = Literal["threshold", "budget", "optimal", "iterative"]

@@ -10,13 +10,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._figures.curve import draw_curves
+from fairshap._problem import Privileged
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Native
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.estimators._trying import FoldedTable
-from fairshap.evaluation import MEASURES, Measured, Trial, Tried
 from fairshap.exceptions import InputError
-from fairshap.groups import Privileged
+from fairshap.model_selection import MEASURES, Measured, Trial, Tried
 from fairshap.repair import Augment
 
 # The points of a curve where none are given, and the attribution at which it ends.

@@ -8,15 +8,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap._messages import warn
+from fairshap._models import Risk, Scorer, is_frozen
+from fairshap._problem import Labels, Setting, check_weights
 from fairshap._typing import Floats, Ints, Native
-from fairshap.evaluation import quiet_about_references
 from fairshap.exceptions import WorseModelWarning
-from fairshap.groups import Labels, Setting, check_weights
 from fairshap.metrics._rates import critical_value
 from fairshap.metrics._risk import row_risks
-from fairshap.models import Scorer, is_frozen
+from fairshap.model_selection import quiet_about_references
 from fairshap.repair import Augment
-from fairshap.risk import Risk
 
 if TYPE_CHECKING:
     from fairshap.estimators._sampler import FairSHAP

@@ -7,8 +7,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from fairshap._models import is_frozen
+from fairshap._problem import Labels, Setting
 from fairshap._typing import Floats, Native
-from fairshap.evaluation import (
+from fairshap.exceptions import FairshapError, InputError
+from fairshap.model_selection import (
     SHUFFLES,
     Measured,
     Trial,
@@ -18,9 +21,6 @@ from fairshap.evaluation import (
     shuffled_risk,
     warn_if_noise,
 )
-from fairshap.exceptions import FairshapError, InputError
-from fairshap.groups import Labels, Setting
-from fairshap.models import is_frozen
 from fairshap.report import Comparison, Findings
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairshap._frames import open_store
 from fairshap._messages import warn
+from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen, takes_quantities
+from fairshap._problem import read_target
 from fairshap._typing import Native
 from fairshap.estimators._base import Repairer
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.exceptions import ModelError, WeightsWarning
-from fairshap.groups import read_target
-from fairshap.models import Weighing, fit_model, fit_weighted, is_frozen, takes_quantities
-from fairshap.table import open_store
 
 # The share of the rows that tells whether a repair is any good.
 _HOLDOUT = 0.2

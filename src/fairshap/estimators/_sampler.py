@@ -7,7 +7,10 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairshap._frames import Players, open_store
 from fairshap._messages import warn
+from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen
+from fairshap._problem import Labels, Setting, check_order, check_weights, warn_of_copies
 from fairshap._typing import Native
 from fairshap.attribution import Options, check_threshold
 from fairshap.edits import Evidence
@@ -17,12 +20,9 @@ from fairshap.estimators._reasons import why_nothing
 from fairshap.estimators._reporting import compare, findings_of
 from fairshap.estimators._trying import best_threshold
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.groups import Labels, Setting, check_order, check_weights, warn_of_copies
 from fairshap.matching import match_rows
-from fairshap.models import Weighing, fit_model, fit_weighted, is_frozen
 from fairshap.repair import Augment, Consultation, is_risk
 from fairshap.report import Comparison, Report, Tuned, make_report
-from fairshap.table import Players, open_store
 
 
 class FairSHAP(SamplerMixin, Repairer):

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from fairshap._frames import open_store
+from fairshap._models import Weighing, is_frozen
+from fairshap._problem import Labels, Setting, warn_of_copies
 from fairshap._progress import Progress
 from fairshap._typing import Native
-from fairshap.evaluation import Consultant, Folds, Table, Trial, Tried, make_folds, run_trials
 from fairshap.exceptions import InputError, ModelError, TargetError
-from fairshap.groups import Labels, Setting, warn_of_copies
-from fairshap.models import Weighing, is_frozen
+from fairshap.model_selection import Consultant, Folds, Table, Trial, Tried, make_folds, run_trials
 from fairshap.repair import Augment
-from fairshap.table import open_store
 
 if TYPE_CHECKING:
     from fairshap.estimators._sampler import FairSHAP

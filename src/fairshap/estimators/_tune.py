@@ -11,11 +11,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._figures.tuning import draw_trade_off
+from fairshap._frames import PlayersLike
+from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.edits import Guard, check_guard, describe_guard
 from fairshap.estimators._sampler import FairSHAP
 from fairshap.estimators._trying import THRESHOLDS, FoldedTable
-from fairshap.evaluation import (
+from fairshap.exceptions import InputError
+from fairshap.model_selection import (
     MEASURES,
     Consultant,
     Objective,
@@ -28,10 +31,7 @@ from fairshap.evaluation import (
     warn_if_noise,
     warn_of_skipped,
 )
-from fairshap.exceptions import InputError
-from fairshap.groups import Privileged
 from fairshap.repair import Augment, Recipe, describe_twins, is_risk
-from fairshap.table import PlayersLike
 
 _STRATEGIES = ("threshold", "optimal", "iterative")
 # A strategy has as many thresholds of these as it takes time to try them.

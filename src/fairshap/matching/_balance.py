@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairshap._frames import Table
 from fairshap._typing import AnyCodes, Floats, Ints, Sides
-from fairshap.table import Table
 
 #: In the order in which directions are written: unprivileged rows, privileged rows.
 SIDES = (0, 1)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Setting
 from fairshap._typing import Floats
 from fairshap.exceptions import ColumnError, InputError
-from fairshap.groups import Setting
 
 
 def check_k(k: Any) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fairshap._frames import Library, make_frame
 from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
 from fairshap.matching._balance import Sample, mean_differences
-from fairshap.table import Library, make_frame
 
 if TYPE_CHECKING:
     from fairshap.matching._plan import Basis, MatchPlan

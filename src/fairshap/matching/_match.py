@@ -8,10 +8,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Groups, Labels, Privileged, Setting
 from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
-from fairshap.groups import Groups, Labels, Privileged, Setting
 from fairshap.matching._matcher import Matcher
 from fairshap.matching._nearest import Nearest
 from fairshap.matching._plan import Basis, MatchPlan

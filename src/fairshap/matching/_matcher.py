@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from fairshap._problem import Privileged, Setting
 from fairshap._typing import Floats, Ints, Native
-from fairshap.groups import Privileged, Setting
 from fairshap.matching._plan import MatchPlan
 from fairshap.matching._space import Space
 from fairshap.matching._strata import Stratum

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from fairshap._kernels.costs import MISMATCH
 from fairshap._kernels.distance import is_large, nearest_both_ways
+from fairshap._problem import Setting
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError
-from fairshap.groups import Setting
 from fairshap.matching._approximate import Direction, measure, search_approximately
 from fairshap.matching._checks import check_amount, check_k, check_name, read_column_weights
 from fairshap.matching._matcher import Found, Matcher

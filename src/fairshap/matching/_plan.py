@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairshap._frames import Library, make_frame
+from fairshap._problem import Setting
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.groups import Setting
 from fairshap.matching._space import Space
 from fairshap.matching._strata import Stratum
-from fairshap.table import Library, make_frame
 
 if TYPE_CHECKING:
     from fairshap.matching._diagnostics import Diagnostics

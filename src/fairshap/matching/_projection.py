@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from fairshap._frames import Table
 from fairshap._typing import Floats
 from fairshap.exceptions import InputError
 from fairshap.matching._embedding import embed
 from fairshap.matching._space import Space
-from fairshap.table import Table
 
 
 def check_projection(projection: Any) -> None:

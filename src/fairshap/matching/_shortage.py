@@ -3,8 +3,8 @@
 import numpy as np
 
 from fairshap._messages import warn
+from fairshap._problem import Labels, Setting
 from fairshap.exceptions import FewReferencesWarning, UnmatchedRowsWarning
-from fairshap.groups import Labels, Setting
 from fairshap.matching._plan import MatchPlan
 from fairshap.matching._strata import Stratum
 

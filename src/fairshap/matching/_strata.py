@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairshap._problem import Groups, Labels
 from fairshap._typing import Ints
-from fairshap.groups import Groups, Labels
 
 
 class Stratum(NamedTuple):

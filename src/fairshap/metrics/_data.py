@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import wasserstein_distance
 
+from fairshap._frames import Table
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._typing import Floats, Native
-from fairshap.table import Table
 
 
 class Fidelity(NamedTuple):

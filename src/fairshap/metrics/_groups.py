@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairshap._frames import Table, read_column
 from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Groups, Privileged, check_weights, is_continuous, read_attribute, read_target
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import GroupError, InputError, TargetError
-from fairshap.groups import Groups, Privileged, check_weights, is_continuous, read_attribute, read_target
 from fairshap.metrics._rates import rates, widest_pair
-from fairshap.table import Table, read_column
 
 # The two values of these targets need no word on which is positive.
 _KNOWN_POSITIVE = ({0, 1}, {-1, 1})

@@ -5,11 +5,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from fairshap._models import Risk, Scorer
+from fairshap._problem import Comparison, Privileged, Setting
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.groups import Comparison, Privileged, Setting
-from fairshap.models import Scorer
-from fairshap.risk import Risk
 
 
 @overload

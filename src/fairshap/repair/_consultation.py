@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._frames import Players
+from fairshap._models import Risk, Scorer
+from fairshap._problem import Labels, Setting
 from fairshap._typing import Ints, Native
 from fairshap.attribution import Attributions, Options, attribute_pairs
 from fairshap.edits import Edits, Strategy
-from fairshap.groups import Labels, Setting
 from fairshap.matching import MatchPlan
-from fairshap.models import Scorer
-from fairshap.risk import Risk
-from fairshap.table import Players
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 import numpy as np
 
 from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Twins
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits import Edits, Strategy
 from fairshap.exceptions import InputError
-from fairshap.groups import Twins
 from fairshap.repair._consultation import Consultation
 
 #: Which rows get counterfactual twins; a number means those whose risk is at least that.

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from fairshap._problem import Labels
 from fairshap._typing import Floats
 from fairshap.edits import Certificate, Edits
-from fairshap.evaluation import MEASURES, Measured, is_within_noise
-from fairshap.groups import Labels
+from fairshap.model_selection import MEASURES, Measured, is_within_noise
 from fairshap.repair import Consultation, Recipe
 
 

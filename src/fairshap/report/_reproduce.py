@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap.table import Table
+from fairshap._frames import Table
 
 _PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba", "treelite")
 

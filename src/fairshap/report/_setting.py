@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap.evaluation import MEASURES
-from fairshap.groups import Setting
+from fairshap._problem import Setting
+from fairshap.model_selection import MEASURES
 from fairshap.repair import describe_twins
 from fairshap.report._findings import Comparison, Findings
 from fairshap.report._text import count, decimal, percent, show

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap.table import is_missing
+from fairshap._frames import is_missing
 
 # A longer cell is cut: it would bury the table that it stands in.
 _LONGEST = 160

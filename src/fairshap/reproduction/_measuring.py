@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 
 from fairshap import metrics
 from fairshap._typing import Floats, Ints
-from fairshap.baselines import CorrelationRemover, DisparateImpactRemover, RandomEditor, ReferenceEditor
 from fairshap.estimators import FairSHAP, paper_settings
+from fairshap.mitigation import CorrelationRemover, DisparateImpactRemover, RandomEditor, ReferenceEditor
 from fairshap.reproduction._experiment import Record
 from fairshap.reproduction._settings import Part, load_arrays
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from fairshap.files import write_atomically
+from fairshap._io import write_atomically
 from fairshap.reproduction._experiment import Experiment, Findings, Options
 from fairshap.reproduction._versions import versions
 

@@ -1,0 +1,103 @@
+"""Numpy arrays as tables: columns are positions, there is no index."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairshap._frames._cells import exceeds_floats, factorize
+from fairshap._frames._store import Cells, Kind, NewColumn, Store
+from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap.exceptions import InputError
+
+
+class ArrayStore(Store):
+    """A two-dimensional numeric, boolean or object array."""
+
+    library = "pandas"
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        if array.ndim != 2:
+            raise InputError(
+                f"X must have two dimensions, rows and columns; it has shape {array.shape}. "
+                "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+            )
+        if array.dtype.kind == "c":
+            raise InputError("Complex data not supported: X holds complex numbers.")
+        if array.dtype.kind not in "biufOUS":
+            raise InputError(
+                f"X is an array of type {array.dtype}; give numbers, booleans, strings or objects, "
+                "or a data frame."
+            )
+        self.native: NDArray[Any] = array
+        self.names: tuple[Hashable, ...] = tuple(range(array.shape[1]))
+        self.n_rows = array.shape[0]
+
+    def kind(self, column: int) -> Kind:
+        if self.native.dtype.kind in "iu" and self.n_rows:
+            cells = self.native[:, column]
+            return "category" if exceeds_floats(cells.min(), cells.max()) else "numeric"
+        if self.native.dtype.kind in "bf":
+            return "numeric"
+        return "category" if self._as_numbers(column) is None else "numeric"
+
+    def _as_numbers(self, column: int) -> Floats | None:
+        cells = self.native[:, column]
+        if cells.dtype.kind in "US":
+            return None
+        if cells.dtype.kind == "O":
+            # Text that looks like a number is text: only real numbers make a numeric column.
+            present = cells[~pd.isna(cells)]
+            if any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
+                return None
+            try:
+                return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
+            except (TypeError, ValueError):
+                return None
+        return cells.astype(np.float64)
+
+    def numbers(self, column: int) -> Floats:
+        numbers = self._as_numbers(column)
+        if numbers is None:
+            raise InputError(f"column {column} of X does not hold numbers.")
+        return numbers
+
+    def codes(self, column: int) -> Codes:
+        return factorize(self.native[:, column], column)
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        values: list[Any] = self.native[rows, column].tolist()
+        return values
+
+    def labels(self, rows: Ints) -> list[Any]:
+        labels: list[Any] = rows.tolist()
+        return labels
+
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
+        mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
+        for column, rows in enumerate(sources):
+            mixed[:, column] = self.native[rows, column]
+        return np.ascontiguousarray(mixed)
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        own = [column for column in columns if isinstance(column, int)]
+        if len(own) == len(columns):
+            return self.native[:, own]
+        parts = [self.native[:, part] if isinstance(part, int) else part[1] for part in columns]
+        return np.column_stack(parts)
+
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        changed = self.native.copy()
+        for column, (rows, values) in cells.items():
+            changed[rows, column] = values
+        return changed
+
+    def append(self, name: Hashable, values: Any) -> "ArrayStore":  # noqa: ARG002
+        column = np.asarray(values)
+        dtype = np.result_type(self.native.dtype, column.dtype)
+        return ArrayStore(np.column_stack([self.native, column]).astype(dtype, copy=False))
+
+    def stack(self, other: Store) -> "ArrayStore":
+        return ArrayStore(np.concatenate([self.native, other.native]))

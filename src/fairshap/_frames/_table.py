@@ -1,0 +1,243 @@
+"""Any frame or array as numbers, category codes and cells that can be compared."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse
+from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
+from numpy.typing import NDArray
+
+from fairshap._frames._array import ArrayStore
+from fairshap._frames._frames import NarwhalsStore, PandasStore
+from fairshap._frames._store import Store
+from fairshap._kernels.hashing import cell_hashes
+from fairshap._messages import did_you_mean, listing
+from fairshap._typing import Bools, Codes, Floats, Hashes, Ints, Native
+from fairshap.exceptions import CellTypeError, ColumnError, InputError
+
+# The cells compared at a time: 4 Mi of them are 32 MiB.
+_BLOCK_CELLS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as the other layers see it.
+
+    Parameters
+    ----------
+    store : Store
+        The user's own rows and columns.
+    numeric_columns, category_columns : ndarray of int
+        The positions of the columns of either kind; together they are all columns.
+    numbers : ndarray of float64, shape (rows, numeric columns)
+        Missing values are NaN.
+    codes : ndarray of int32, shape (rows, category columns)
+        Categories numbered in the order of appearance, -1 where one is missing.
+    """
+
+    store: Store
+    numeric_columns: Ints
+    category_columns: Ints
+    numbers: Floats
+    codes: Codes
+
+    @classmethod
+    def read(cls, X: Native) -> "Table":
+        """Return the table of a frame or array, which is neither copied nor changed."""
+        return cls.of(open_store(X))
+
+    @classmethod
+    def of(cls, store: Store) -> "Table":
+        """Return the table of a store."""
+        shape = (store.n_rows, len(store.names))
+        if not shape[0]:
+            raise InputError(f"X is empty: 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        if not shape[1]:
+            raise InputError(
+                f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            )
+        kinds = [store.kind(column) for column in range(shape[1])]
+        numeric = np.array([j for j, kind in enumerate(kinds) if kind == "numeric"], dtype=np.int64)
+        category = np.array([j for j, kind in enumerate(kinds) if kind != "numeric"], dtype=np.int64)
+        numbers = _numbers(store, numeric)
+        codes = np.empty((shape[0], len(category)), dtype=np.int32, order="F")
+        for k, column in enumerate(category):
+            codes[:, k] = store.codes(int(column))
+        infinite = np.isinf(numbers).any(axis=0)
+        if infinite.any():
+            names = [store.names[column] for column in numeric[infinite]]
+            first = int(np.isinf(numbers).any(axis=1).argmax())
+            raise InputError(
+                f"X holds infinite values (inf) in column {listing(names)}, first in row {first}. "
+                "Replace them by a finite number or a missing value."
+            )
+        return cls(store, numeric, category, numbers, codes)
+
+    @property
+    def native(self) -> Native:
+        """The frame or array that the user gave."""
+        return self.store.native
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """The column names; positions for an array."""
+        return self.store.names
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.store.n_rows
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the user gave an array."""
+        return isinstance(self.store, ArrayStore)
+
+    def position(self, name: Any, what: str = "column") -> int:
+        """Return where the named column stands; ``what`` says in an error who asked."""
+        if self.is_array:
+            if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+                width = len(self.names)
+                if -width <= name < width:
+                    return int(name) % width
+                raise ColumnError(
+                    f"{what}={name!r} is not a column of X, which has {width} columns, 0 to {width - 1}."
+                )
+            raise ColumnError(
+                f"{what}={name!r} is not a column of X. X is an array: give the column's position, "
+                "a whole number, or give X as a data frame with column names."
+            )
+        if name in self.names:
+            return self.names.index(name)
+        raise ColumnError(
+            f"{what}={name!r} is not a column of X. X has {listing(self.names)}."
+            f"{did_you_mean(name, self.names)}"
+        )
+
+    def column(self, position: int) -> NDArray[Any]:
+        """Return one column: numbers (float64) or category codes (int32)."""
+        numeric = np.flatnonzero(self.numeric_columns == position)
+        if len(numeric):
+            return self.numbers[:, int(numeric[0])]
+        return self.codes[:, int(np.flatnonzero(self.category_columns == position)[0])]
+
+    def is_numeric(self, position: int) -> bool:
+        """Say whether a column holds numbers."""
+        return bool((self.numeric_columns == position).any())
+
+    def distinct(self, position: int) -> Ints:
+        """Return the rows in which the values of a column, missing ones aside, stand first."""
+        cells = self.column(position)
+        present = np.flatnonzero(cells >= 0 if cells.dtype.kind == "i" else ~np.isnan(cells))
+        _, first = np.unique(cells[present], return_index=True)
+        return np.sort(present[first])
+
+    def above(self, R: Native) -> "Table":
+        """Return this table with the rows of R, one for each row and with the same columns, below it."""
+        below = open_store(R)
+        if type(below) is not type(self.store):
+            raise InputError(
+                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as the same type."
+            )
+        if below.names != self.names:
+            raise InputError(
+                f"R must have the columns of X in the same order. X has {listing(self.names)}; "
+                f"R has {listing(below.names)}."
+            )
+        if below.n_rows != self.n_rows:
+            raise InputError(
+                f"R must hold one reference row for each row of X: X has {self.n_rows} rows, R has "
+                f"{below.n_rows}."
+            )
+        return Table.of(self.store.stack(below))
+
+    def differ(self, rows: Ints, others: Ints) -> Bools:
+        """Say for each pair of rows and each column whether the two cells differ.
+
+        Two missing cells are equal; a missing and a present one differ.
+        """
+        differ = np.empty((len(rows), len(self.names)), dtype=np.bool_)
+        # Block by block, so that a wide table is not copied whole.
+        size = max(1, _BLOCK_CELLS // len(self.names))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
+            a, b = self.numbers[rows[block]], self.numbers[others[block]]
+            differ[block, self.numeric_columns] = (a != b) & ~(np.isnan(a) & np.isnan(b))
+            differ[block, self.category_columns] = self.codes[rows[block]] != self.codes[others[block]]
+        return differ
+
+    def hashes(self, rows: Ints, salt: int) -> Hashes:
+        """Return a 64-bit fingerprint for each cell of these rows; another salt, other fingerprints."""
+        hashes = np.empty((len(rows), len(self.names)), dtype=np.uint64)
+        shift = salt * len(self.names)
+        for columns, cells in (
+            (self.numeric_columns, self.numbers),
+            (self.category_columns, self.codes),
+        ):
+            hashes[:, columns] = cell_hashes(cells[rows], columns + shift)
+        return hashes
+
+
+def _numbers(store: Store, columns: Ints) -> Floats:
+    """Return the numeric columns as one block, without a copy where the array is one already."""
+    if isinstance(store, ArrayStore) and store.native.dtype.kind == "f":
+        return store.native.astype(np.float64, copy=False)
+    numbers = np.empty((store.n_rows, len(columns)), dtype=np.float64, order="F")
+    for k, column in enumerate(columns):
+        numbers[:, k] = store.numbers(int(column))
+    return numbers
+
+
+def open_store(X: Native) -> Store:
+    """Return the store for a pandas, polars or pyarrow frame, or for anything numpy can read."""
+    if isinstance(X, pd.DataFrame):
+        return PandasStore(X)
+    if is_polars_lazyframe(X):
+        raise InputError("X is a lazy frame; call X.collect() first: the rows are needed at once.")
+    if isinstance(X, pa.RecordBatch):
+        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).")
+    if is_into_dataframe(X):
+        return NarwhalsStore(X)
+    if scipy.sparse.issparse(X):
+        raise CellTypeError(
+            "X is a sparse matrix, which fairshap does not take. Give X.toarray(), or better the "
+            "raw table: categories need no encoding."
+        )
+    if is_into_series(X):
+        raise InputError("X is one column (a series); give a frame, for example X.to_frame().")
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputError("X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.")
+    array = np.asarray(X)
+    if isinstance(X, (list, tuple)) and array.dtype.kind in "US":
+        # Numbers beside words must not become words.
+        array = np.array(X, dtype=object)
+    return ArrayStore(array)
+
+
+def read_column(values: Any, name: Hashable) -> pd.DataFrame:
+    """Return a column that stands by itself as a frame, under its own name or else the given one.
+
+    Missing values stay missing: a list is not read as an array first, which would make text of them.
+    """
+    if is_into_dataframe(values) and not isinstance(values, pd.DataFrame):
+        store = open_store(values)
+        rows = np.arange(store.n_rows)
+        values = pd.DataFrame({own: store.values(j, rows) for j, own in enumerate(store.names)})
+    if isinstance(values, pd.DataFrame):
+        return values.reset_index(drop=True)
+    if isinstance(values, pd.Series):
+        series = values
+    elif hasattr(values, "to_pylist"):
+        series = pd.Series(values.to_pylist())
+    elif hasattr(values, "to_list"):
+        series = pd.Series(values.to_list(), name=getattr(values, "name", None) or None)
+    elif isinstance(values, np.ndarray):
+        frame = pd.DataFrame(values)
+        return frame if frame.shape[1] != 1 else frame.set_axis([name], axis=1)
+    else:
+        series = pd.Series(list(values))
+    return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)

@@ -1,0 +1,111 @@
+"""Weigh the rows so that group and label look independent."""
+
+from typing import Any
+
+import numpy as np
+
+from fairshap._messages import listing
+from fairshap._problem import Labels, Privileged, check_order, check_weights, read_target
+from fairshap._typing import Floats, Native
+from fairshap.exceptions import InputError, TargetError
+from fairshap.mitigation._attribute import GroupReader
+from fairshap.mitigation._base import Baseline
+
+
+class Reweigher(Baseline):
+    """Weigh the rows of each group and label as if the two were independent; rows stay as they are.
+
+    The weight of a row of group s and label y is ``P(s) P(y) / P(s, y)``, after Kamiran and Calders, *Data
+    preprocessing techniques for classification without discrimination*, 2012; for two groups the weights
+    of AIF360's ``Reweighing``. A row whose attribute is missing weighs 1 and is not counted.
+
+    Parameters
+    ----------
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of the table.
+    privileged : value, list of values, pandas.Interval or function
+        Which values are privileged. They are one group, each other value is one.
+    min_group_size : int, default=None
+        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
+
+    Attributes
+    ----------
+    sample_weight_ : ndarray of float, shape (rows,)
+        The weights of the training rows; those that were given, if any, are multiplied in.
+    factors_ : ndarray of float, shape (groups, 2)
+        The weight of each group, the privileged one first, and each label; 1 where no row has both.
+    classes_ : ndarray, shape (2,)
+        The two labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairshap.mitigation import Reweigher
+    >>> X = pd.DataFrame({"sex": ["m", "m", "m", "f"]})
+    >>> Reweigher(sensitive="sex", privileged="m").fit(X, [1, 1, 0, 0]).sample_weight_
+    array([0.75, 0.75, 1.5 , 0.5 ])
+    """
+
+    def __init__(
+        self, *, sensitive: Any = None, privileged: Privileged = None, min_group_size: int | None = None
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.min_group_size = min_group_size
+
+    def fit(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> "Reweigher":
+        """Count the groups and labels.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table.
+        y : array-like
+            The label of each row, two values.
+        sensitive_features : array-like, optional
+            The sensitive attribute, if it is not a column of X.
+        sample_weight : array-like, optional
+            Weights that the rows have already: they are counted by them.
+        """
+        setting = self._setting(X, sensitive_features, min_group_size=self.min_group_size)
+        labels = Labels.read(y, setting.own.n_rows, is_quantity=False)
+        check_order(X, y, "y")
+        given = check_weights(sample_weight, setting.own.n_rows)
+        given = np.ones(setting.own.n_rows) if given is None else given
+        self._groups = GroupReader.of(setting, sensitive_features, self.privileged)
+        group = self._groups.training
+        counted = group >= 0
+        sums = np.zeros((self._groups.n_groups, len(labels.names)))
+        np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
+        if not sums.sum():
+            raise InputError("sample_weight is zero for all rows; at least one must weigh something.")
+        expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
+        self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
+        self.classes_ = np.unique(labels.values)
+        self.sample_weight_ = given * np.where(counted, self.factors_[group, labels.codes], 1.0)
+        return self
+
+    def weights(self, X: Native, y: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return the weights of any rows, by the training rows' counts.
+
+        Parameters
+        ----------
+        X : data frame or array
+            Rows with the columns that were fitted on.
+        y : array-like
+            Their labels.
+        sensitive_features : array-like, optional
+            Their sensitive attribute, if it is not a column of X.
+        """
+        table = self._other_rows(X)
+        values = read_target(y, table.n_rows)
+        codes = np.minimum(np.searchsorted(self.classes_, values), len(self.classes_) - 1)
+        unknown = values != self.classes_[codes]
+        if unknown.any():
+            raise TargetError(
+                f"y holds {listing(np.unique(values[unknown]).tolist())}; when fitting it held "
+                f"{listing(self.classes_.tolist())}."
+            )
+        group = self._groups.read(table, sensitive_features)
+        return np.where(group >= 0, self.factors_[group, codes], 1.0)

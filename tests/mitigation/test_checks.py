@@ -1,0 +1,49 @@
+"""scikit-learn's own checks."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fairshap.mitigation import (
+    BaselineClassifier,
+    CorrelationRemover,
+    DisparateImpactRemover,
+    Reweigher,
+    SensitiveRemover,
+)
+
+
+class AboveMedian:
+    """A predicate with a name that is the same in every process, as parallel test runs need."""
+
+    def __call__(self, values):
+        return values > np.median(values)
+
+    def __repr__(self):
+        return "above_median"
+
+
+WHO = {"sensitive": 0, "privileged": AboveMedian()}
+TRANSFORMERS = [SensitiveRemover(**WHO), DisparateImpactRemover(**WHO), CorrelationRemover(**WHO)]
+CLASSIFIERS = [
+    BaselineClassifier(None, LogisticRegression()),
+    BaselineClassifier(DisparateImpactRemover(**WHO), LogisticRegression()),
+    BaselineClassifier(Reweigher(**WHO), LogisticRegression()),
+]
+
+
+def expected_failures(estimator):
+    if isinstance(getattr(estimator, "baseline", None), DisparateImpactRemover):
+        return {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "the repair counts every value of the table once, also that of a row of weight 0."
+            )
+        }
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FairshapWarning")
+@parametrize_with_checks([*TRANSFORMERS, *CLASSIFIERS], expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
