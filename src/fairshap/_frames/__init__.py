@@ -1,6 +1,6 @@
 """Tables: any frame or array in, and back out in the same type, order, index and dtypes."""
 
-from fairshap._frames._cells import factorize, is_missing
+from fairshap._frames._cells import factorize, is_missing, show
 from fairshap._frames._frames import make_frame
 from fairshap._frames._players import Players, PlayersLike
 from fairshap._frames._store import Kind, Library, NewColumn, Store
@@ -19,4 +19,5 @@ __all__ = [
     "make_frame",
     "open_store",
     "read_column",
+    "show",
 ]

@@ -16,6 +16,8 @@ from fairshap.exceptions import InputError
 class ArrayStore(Store):
     """A two-dimensional numeric, boolean or object array."""
 
+    is_array = True
+
     library = "pandas"
 
     def __init__(self, array: NDArray[Any]) -> None:

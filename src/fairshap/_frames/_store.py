@@ -4,7 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap.exceptions import ColumnError
 
 Kind: TypeAlias = Literal["numeric", "category"]
 
@@ -28,6 +32,29 @@ class Store(ABC):
     library: Library
     names: tuple[Hashable, ...]
     n_rows: int
+    #: Whether the user gave an array, whose columns have no names.
+    is_array: bool = False
+
+    def position(self, name: Any, what: str = "column") -> int:
+        """Return where the named column stands; ``what`` says in an error who asked."""
+        if self.is_array:
+            if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+                width = len(self.names)
+                if -width <= name < width:
+                    return int(name) % width
+                raise ColumnError(
+                    f"{what}={name!r} is not a column of X, which has {width} columns, 0 to {width - 1}."
+                )
+            raise ColumnError(
+                f"{what}={name!r} is not a column of X. X is an array: give the column's position, "
+                "a whole number, or give X as a data frame with column names."
+            )
+        if name in self.names:
+            return self.names.index(name)
+        raise ColumnError(
+            f"{what}={name!r} is not a column of X. X has {listing(self.names)}."
+            f"{did_you_mean(name, self.names)}"
+        )
 
     @abstractmethod
     def kind(self, column: int) -> Kind:

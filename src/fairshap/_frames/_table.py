@@ -15,9 +15,9 @@ from fairshap._frames._array import ArrayStore
 from fairshap._frames._frames import NarwhalsStore, PandasStore
 from fairshap._frames._store import Store
 from fairshap._kernels.hashing import cell_hashes
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import listing
 from fairshap._typing import Bools, Codes, Floats, Hashes, Ints, Native
-from fairshap.exceptions import CellTypeError, ColumnError, InputError
+from fairshap.exceptions import CellTypeError, InputError
 
 # The cells compared at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
@@ -99,24 +99,7 @@ class Table:
 
     def position(self, name: Any, what: str = "column") -> int:
         """Return where the named column stands; ``what`` says in an error who asked."""
-        if self.is_array:
-            if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
-                width = len(self.names)
-                if -width <= name < width:
-                    return int(name) % width
-                raise ColumnError(
-                    f"{what}={name!r} is not a column of X, which has {width} columns, 0 to {width - 1}."
-                )
-            raise ColumnError(
-                f"{what}={name!r} is not a column of X. X is an array: give the column's position, "
-                "a whole number, or give X as a data frame with column names."
-            )
-        if name in self.names:
-            return self.names.index(name)
-        raise ColumnError(
-            f"{what}={name!r} is not a column of X. X has {listing(self.names)}."
-            f"{did_you_mean(name, self.names)}"
-        )
+        return self.store.position(name, what)
 
     def column(self, position: int) -> NDArray[Any]:
         """Return one column: numbers (float64) or category codes (int32)."""

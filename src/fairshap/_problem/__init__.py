@@ -1,13 +1,10 @@
-"""Groups: the sensitive attribute and the label split the rows into strata."""
+"""One problem, read once: the table, its groups, its target and its weights; every step takes it."""
 
-from fairshap._problem._copies import warn_of_copies
-from fairshap._problem._groups import COMPARISONS, Comparison, Groups, Privileged
-from fairshap._problem._hiding import Hiding
-from fairshap._problem._labels import Labels, is_continuous, read_target
-from fairshap._problem._sensitive import Setting, check_order
-from fairshap._problem._twins import Twins
-from fairshap._problem._values import quantities, read_attribute, split_quantity
-from fairshap._problem._weights import check_weights
+from fairshap._problem.attribute import quantities, read_attribute, split_quantity
+from fairshap._problem.copies import warn_of_copies
+from fairshap._problem.groups import COMPARISONS, Comparison, Groups, Privileged
+from fairshap._problem.problem import Hiding, Setting, check_order, check_weights
+from fairshap._problem.target import Labels, is_continuous, read_target
 
 __all__ = [
     "COMPARISONS",
@@ -17,7 +14,6 @@ __all__ = [
     "Labels",
     "Privileged",
     "Setting",
-    "Twins",
     "check_order",
     "check_weights",
     "is_continuous",

@@ -1,20 +1,31 @@
-"""Attribution: what each player adds to the risk of each row."""
+"""Attribution: what each feature adds to the discriminative risk of each row."""
 
-from fairshap.attribution._attribute import attribute, attribute_pairs
-from fairshap.attribution._best import best_players, risk_when_replaced
-from fairshap.attribution._options import METHODS, Method, Options, check_threshold
+from fairshap.attribution._explain import explain, explain_again, explain_matched
+from fairshap.attribution._explainer import (
+    METHODS,
+    Explainer,
+    Method,
+    Options,
+    check_threshold,
+    make_explainer,
+)
+from fairshap.attribution._explanation import Explanation, default_threshold
 from fairshap.attribution._replay import replay
-from fairshap.attribution._result import Attributions
+from fairshap.attribution._subsets import best_players, risk_when_replaced
 
 __all__ = [
     "METHODS",
-    "Attributions",
+    "Explainer",
+    "Explanation",
     "Method",
     "Options",
-    "attribute",
-    "attribute_pairs",
     "best_players",
     "check_threshold",
+    "default_threshold",
+    "explain",
+    "explain_again",
+    "explain_matched",
+    "make_explainer",
     "replay",
     "risk_when_replaced",
 ]

@@ -8,12 +8,12 @@ from fairshap._kernels.shapley import add_walks, antithetic_walks
 from fairshap._progress import Progress
 from fairshap._ties import floor_of
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._game import Game
-from fairshap.attribution._options import Options
+from fairshap.attribution._calls import Game
+from fairshap.attribution._explainer import Options
 from fairshap.attribution._rows import Rows
 
 if TYPE_CHECKING:
-    from fairshap.attribution._native import TreeGame
+    from fairshap.attribution._trees import TreeGame
 
 # Orders that are drawn before a row may stop, and the standard errors that make a decision clear.
 _FIRST, _CLEAR = 16, 5.0

@@ -7,10 +7,10 @@ import numpy as np
 from fairshap._frames import Players
 from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._game import Game
+from fairshap.attribution._calls import Game
 
 if TYPE_CHECKING:
-    from fairshap.attribution._native import TreeGame
+    from fairshap.attribution._trees import TreeGame
 
 
 def replay(
@@ -35,7 +35,7 @@ def replay(
     """
     nobody = np.zeros_like(taken)
     if route == "trees":
-        from fairshap.attribution._native import TreeGame
+        from fairshap.attribution._trees import TreeGame
 
         return _by_trees(TreeGame(risk, players, rows, references, n_jobs), taken)
     if route == "weights":

@@ -1,11 +1,11 @@
 """What is known of each row while its pairs are being solved."""
 
+from typing import Any
+
 import numpy as np
 
-from fairshap._frames import Library, Players
-from fairshap._ties import floor_of, tolerance
+from fairshap._frames import Players
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
-from fairshap.attribution._result import Attributions
 from fairshap.matching import MatchPlan
 
 
@@ -26,7 +26,6 @@ class Rows:
 
     def __init__(self, plan: MatchPlan, players: Players, n_rows: int, unit: float) -> None:
         self.plan = plan
-        self.players = players
         self.unit = unit
         self.values = np.zeros((n_rows, len(players.names)))
         self.errors: Floats | None = None
@@ -65,34 +64,16 @@ class Rows:
             np.add.at(self.errors, at, share * error.ravel())
             self.status[row] = "estimated"
 
-    def skip(self, bounds: Floats, full: Floats, empty: Floats, threshold: float) -> Ints:
-        """Skip the rows whose pairs' bounds stay under the threshold; return the pairs that are left."""
-        row, weight = self.plan.row, self.plan.weight
-        bound = np.bincount(row, weight * bounds, minlength=len(self.status))
-        # A bound is rounded too: it must be clear of the smallest value that ties with the threshold.
-        enough = floor_of(threshold, self.unit) - tolerance(self.unit)
-        skipped = (bound < enough) & (self.status == "exact")
-        self.status[skipped] = "skipped"
-        pairs = skipped[row]
-        np.add.at(self.full, row[pairs], weight[pairs] * full[pairs])
-        np.add.at(self.empty, row[pairs], weight[pairs] * empty[pairs])
-        return np.flatnonzero(~pairs)
-
-    def attributions(self, route: str, library: Library) -> Attributions:
-        """Return the result; rows without a reference, and rows that were skipped, have no values."""
-        unmatched, skipped = self.status == "unmatched", self.status == "skipped"
-        for array in (self.values, self.errors):
+    def finish(self) -> dict[str, Any]:
+        """Return what an explanation says of the rows; those without a reference have no values."""
+        unmatched = self.status == "unmatched"
+        for array in (self.values, self.errors, self.full, self.empty):
             if array is not None:
-                array[unmatched | skipped] = np.nan
-        self.full[unmatched], self.empty[unmatched] = np.nan, np.nan
-        return Attributions(
-            values=self.values,
-            errors=self.errors,
-            status=self.status,
-            switched=self.players,
-            risk=self.full,
-            reference_risk=self.empty,
-            route=route,
-            library=library,
-            unit=self.unit,
-        )
+                array[unmatched] = np.nan
+        return {
+            "values": self.values,
+            "errors": self.errors,
+            "status": self.status,
+            "risk": self.full,
+            "reference_risk": self.empty,
+        }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fairshap.cli._output import Output, records
-from fairshap.comparing import Comparison
+from fairshap.model_selection import Comparison
 from fairshap.metrics._rates import GAPS
 
 #: The measures and what they mean.

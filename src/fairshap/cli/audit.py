@@ -25,10 +25,10 @@ from fairshap.cli._output import Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, write_all
-from fairshap.comparing import Comparison, evaluate_fitted
-from fairshap.comparing import evaluate as compare
+from fairshap.model_selection import Comparison, evaluate_fitted
+from fairshap.model_selection import evaluate as compare
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
-from fairshap.model_selection import FEW
+from fairshap._crossval import FEW
 
 
 def audit(

@@ -11,8 +11,8 @@ from fairshap.cli._options import FileOptions, Folds, Ledger, ModelOptions, Repe
 from fairshap.cli._output import Output, records
 from fairshap.cli._problem import open_problem
 from fairshap.cli._texts import split
-from fairshap.comparing import METHODS, Comparison
-from fairshap.comparing import evaluate as compare
+from fairshap.model_selection import METHODS, Comparison
+from fairshap.model_selection import evaluate as compare
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
 
 _DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-twins"

@@ -27,8 +27,8 @@ from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import plain, split
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
-from fairshap.comparing import Comparison
-from fairshap.comparing import evaluate as compare
+from fairshap.model_selection import Comparison
+from fairshap.model_selection import evaluate as compare
 from fairshap.edits import Guard
 from fairshap.exceptions import (
     CopiedAttributeWarning,

@@ -28,7 +28,7 @@ from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
 from fairshap.cli.repair import check_limits, guards_of, limit_params
 from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
-from fairshap.model_selection import OBJECTIVES, check_objective
+from fairshap._crossval import OBJECTIVES, check_objective
 from fairshap.repair import describe_twins
 
 

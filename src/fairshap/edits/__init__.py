@@ -1,29 +1,49 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
 from fairshap.edits._certificate import Certificate, Evidence, certify
-from fairshap.edits._guards import Guard, check_guard, describe_guard
+from fairshap.edits._constraints import EditConstraints, make_constraints
+from fairshap.edits._counterfactuals import (
+    CounterfactualRows,
+    Counterfactuals,
+    check_counterfactuals,
+    describe_counterfactuals,
+    is_risk,
+)
 from fairshap.edits._ledger import Checksums, Edits, has_checksums
-from fairshap.edits._limits import DIRECTIONS, Direction, Limits
-from fairshap.edits._select import edits_at_least, edits_of_cells, select_edits
-from fairshap.edits._strategy import STRATEGIES, Strategy, StrategyName
+from fairshap.edits._recipe import Fit, Recipe, Repaired, Round
+from fairshap.edits._selectors import (
+    Budget,
+    Iterative,
+    OptimalSubset,
+    Selector,
+    Threshold,
+    make_selector,
+    select_edits,
+)
 
 __all__ = [
-    "DIRECTIONS",
-    "STRATEGIES",
+    "Budget",
     "Certificate",
     "Checksums",
-    "Direction",
+    "CounterfactualRows",
+    "Counterfactuals",
+    "EditConstraints",
     "Edits",
     "Evidence",
-    "Guard",
-    "Limits",
-    "Strategy",
-    "StrategyName",
+    "Fit",
+    "Iterative",
+    "OptimalSubset",
+    "Recipe",
+    "Repaired",
+    "Round",
+    "Selector",
+    "Threshold",
     "certify",
-    "check_guard",
-    "describe_guard",
-    "edits_at_least",
-    "edits_of_cells",
+    "check_counterfactuals",
+    "describe_counterfactuals",
     "has_checksums",
+    "is_risk",
+    "make_constraints",
+    "make_selector",
     "select_edits",
 ]

@@ -8,10 +8,9 @@ import numpy as np
 
 from fairshap._frames import Library, make_frame
 from fairshap._models import Risk
-from fairshap._typing import Bools, Floats, Ints, Native
-from fairshap.attribution import Attributions, replay
+from fairshap._typing import Bools, Floats, Native
+from fairshap.attribution import Explanation, replay
 from fairshap.edits._ledger import Edits
-from fairshap.matching import MatchPlan
 from fairshap.metrics import ParityBound
 from fairshap.metrics._risk import parity_bound, row_risks
 
@@ -26,7 +25,7 @@ class Certificate:
         The discriminative risk of the row by the model itself, in the table as it was read and as it was
         written.
     sum_phi : ndarray of float, shape (rows,)
-        The sum of the attributions of the players that were edited.
+        The sum of the Shapley values of the features that were edited.
     residual : ndarray of float, shape (rows,)
         The interaction residual I, from the game and not from the tables.
     distance : ndarray of float, shape (rows,)
@@ -58,103 +57,67 @@ class Certificate:
         return draw_residuals(self.residual[self.edited], self.distance[self.edited], ax)
 
 
-def certify(
-    risk: Risk,
-    plan: MatchPlan,
-    attributions: Attributions,
-    edits: Edits,
-    repaired: Native,
-    n_jobs: int | None = None,
-) -> Certificate:
+def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certificate:
     """Return what the edits did to each row.
 
-    With v the game of a row x against its heaviest reference, E the edited players and N all of them, the
+    With v the game of a row x against its heaviest reference, E the edited features and N all of them, the
     residual is ``I = v(N - E) - v(N) + sum(phi_k for k in E)``, of which the paper's definition is the
     special case of one reference. There, with m(S) the Harsanyi dividends of v, it is the sum over the
-    coalitions that mix edited and kept players of ``-m(S) |S - E| / |S|``: nothing but interactions. With
+    coalitions that mix edited and kept features of ``-m(S) |S - E| / |S|``: nothing but interactions. With
     several references phi is the mean over them while the new values come from the heaviest, and I also
-    holds by how much that one's attributions differ from the mean. Rows without edits have I = 0; rows
+    holds by how much that one's Shapley values differ from the mean. Rows without edits have I = 0; rows
     without a reference have none.
-
-    Parameters
-    ----------
-    risk : Risk
-        The model and the table as it was read.
-    plan, attributions, edits
-        What was found for it.
-    repaired : data frame or array
-        The table as it was written.
-    n_jobs : int, optional
-        How many threads play the games.
     """
-    rows, taken = edited_players(attributions, edits)
-    sum_phi, residual = np.zeros(len(attributions)), np.zeros(len(attributions))
+    risk, plan = explanation.risk_function, explanation.match_plan
+    rows, taken = explanation.edited_features(edits.row, edits.column)
+    sum_phi, residual = np.zeros(len(explanation)), np.zeros(len(explanation))
     if len(rows):
-        # A row that was skipped has no attributions, and can have edits all the same: they count as none.
-        sum_phi[rows] = np.where(taken, np.nan_to_num(attributions.values[rows]), 0.0).sum(axis=1)
+        sum_phi[rows] = np.where(taken, explanation.values[rows], 0.0).sum(axis=1)
         full, without = replay(
-            attributions.route, risk, attributions.switched, rows, plan.best[rows], taken, n_jobs
+            explanation.route,
+            risk,
+            explanation.features,
+            rows,
+            plan.best[rows],
+            taken,
+            explanation.options.n_jobs,
         )
         residual[rows] = without - full + sum_phi[rows]
     distance = np.full(plan.n_rows, np.nan)
     # The first pair of a row is its heaviest: written last, it stays.
     distance[plan.row[::-1]] = plan.distance[::-1]
-    unmatched = attributions.status == "unmatched"
+    unmatched = explanation.status == "unmatched"
     for values in (sum_phi, residual, distance):
         values[unmatched] = np.nan
     return Certificate(
         dr_before=row_risks(risk),
         sum_phi=sum_phi,
         residual=residual,
-        dr_after=row_risks(Risk(risk.scorer, risk.setting.with_cells(repaired))),
+        dr_after=row_risks(Risk(risk.scorer, explanation.problem.with_cells(repaired))),
         distance=distance,
-        edited=np.isin(np.arange(len(attributions)), rows),
-        library=attributions.library,
+        edited=np.isin(np.arange(len(explanation)), rows),
+        library=explanation.problem.table.store.library,
     )
 
 
-def edited_players(attributions: Attributions, edits: Edits) -> tuple[Ints, Bools]:
-    """Return the rows that have edits, and which players these are, shape (edited rows, players)."""
-    rows, at = np.unique(edits.row, return_inverse=True)
-    position = {name: j for j, name in enumerate(attributions.switched.columns)}
-    columns = np.array([position[name] for name in edits.column], dtype=np.int64)
-    taken = np.zeros((len(rows), len(attributions.players)), dtype=np.bool_)
-    taken[at, attributions.switched.of_column[columns]] = True
-    return rows, taken
-
-
 class Evidence:
-    """A repair whose effect on each row, and on the bound, is measured when it is first asked for.
+    """A repair whose effect on each row, and on the bound, is measured when it is first asked for."""
 
-    Parameters
-    ----------
-    risk : Risk
-        The model and the table as it was read.
-    plan, attributions, edits
-        What was found for it.
-    n_jobs : int, optional
-        How many threads play the games.
-    """
-
-    def __init__(
-        self, risk: Risk, plan: MatchPlan, attributions: Attributions, edits: Edits, n_jobs: int | None
-    ) -> None:
-        self.risk = risk
-        self.plan = plan
-        self.attributions = attributions
+    def __init__(self, explanation: Explanation, edits: Edits) -> None:
+        self.explanation = explanation
         self.edits = edits
-        self.n_jobs = n_jobs
 
     @cached_property
     def certificate(self) -> Certificate:
         """What the edits did to each row."""
-        return certify(self.risk, self.plan, self.attributions, self.edits, self._repaired(), self.n_jobs)
+        return certify(self.explanation, self.edits, self._repaired())
 
     @cached_property
     def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
         """The bound on demographic parity, and demographic parity itself, before and after."""
-        after = Risk(self.risk.scorer, self.risk.setting.with_cells(self._repaired()))
-        return _bound(self.risk), _bound(after)
+        risk = self.explanation.risk_function
+        after = Risk(risk.scorer, risk.setting.with_cells(self._repaired()))
+        return _bound(risk), _bound(after)
 
     def bounds_frame(self) -> Native:
         """Return the bounds as a frame of two lines, before and after."""
@@ -164,10 +127,10 @@ class Evidence:
         data |= {name: [getattr(bound, name) for bound in bounds] for name in names[:2]}
         data["demographic_parity"] = [parity for _, parity in self.bounds]
         data |= {name: [getattr(bound, name) for bound in bounds] for name in (*names[2:], "is_vacuous")}
-        return make_frame(self.attributions.library, data)
+        return make_frame(self.explanation.problem.table.store.library, data)
 
     def _repaired(self) -> Native:
-        return self.edits.apply(self.risk.setting.own.native)
+        return self.edits.apply(self.explanation.problem.own.native)
 
 
 def _bound(risk: Risk) -> tuple[ParityBound, float]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
+from fairshap._problem import Setting
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import InputError, LedgerError
@@ -92,6 +93,25 @@ class Edits:
         return f"Edits({len(self)} cells in {rows} rows and {columns} columns)"
 
     @classmethod
+    def of_cells(cls, problem: Setting, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
+        """Return the edits that replace single cells by those of references, rows of the problem's table.
+
+        That table is the user's own, or the user's own with the references below it.
+        """
+        own, pool = problem.own, problem.table
+        old, new = (_read_cells(pool, column, positions) for positions in (row, reference))
+        return cls(
+            row=row,
+            index=own.store.labels(row),
+            column=[own.names[j] for j in column],
+            old=old,
+            new=new,
+            phi=phi,
+            reference=reference % own.n_rows,
+            library=own.store.library,
+        )
+
+    @classmethod
     def together(cls, *ledgers: "Edits") -> "Edits":
         """Return several ledgers of one table, no two of which edit the same cell, as one."""
         row = np.concatenate([ledger.row for ledger in ledgers])
@@ -119,20 +139,20 @@ class Edits:
         X must be the table that the edits were made for: a row, a column, an index label or an old
         value that is not there is an error. (Rows that are merely numbered may have had labels.)
         """
-        table = Table.read(X)
+        store = open_store(X)
         cells = {}
-        columns = np.array([_position(table, name) for name in self.column], dtype=np.int64)
-        outside = self.row[(self.row < 0) | (self.row >= table.n_rows)]
+        columns = np.array([_position(store, name) for name in self.column], dtype=np.int64)
+        outside = self.row[(self.row < 0) | (self.row >= store.n_rows)]
         if len(outside):
             raise LedgerError(
-                f"the ledger edits row {int(outside[0])}, X has {table.n_rows} rows; "
+                f"the ledger edits row {int(outside[0])}, X has {store.n_rows} rows; "
                 "is it the table that the ledger was made for?"
             )
-        self._check_labels(table)
+        self._check_labels(store)
         for column in np.unique(columns).tolist():
             chosen = np.flatnonzero(columns == column)
             rows = self.row[chosen]
-            for k, found in zip(chosen, table.store.values(column, rows), strict=True):
+            for k, found in zip(chosen, store.values(column, rows), strict=True):
                 if not same_value(found, self.old[k]):
                     raise LedgerError(
                         f"row {int(self.row[k])}, column {self.column[k]!r} holds {found!r}; the ledger "
@@ -140,7 +160,7 @@ class Edits:
                     )
             cells[column] = (rows, [self.new[k] for k in chosen])
         try:
-            edited = table.store.assign(cells)
+            edited = store.assign(cells)
         except (TypeError, ValueError, OverflowError) as error:
             raise LedgerError(f"X cannot hold a new value of the ledger: {error}") from error
         self._check_written(open_store(edited), cells)
@@ -156,9 +176,9 @@ class Edits:
                         f"{found!r}; widen the column's type."
                     )
 
-    def _check_labels(self, table: Table) -> None:
+    def _check_labels(self, store: Store) -> None:
         """Raise an error if the rows have other index labels; a table without labels of its own may."""
-        for row, found, expected in zip(self.row, table.store.labels(self.row), self.index, strict=True):
+        for row, found, expected in zip(self.row, store.labels(self.row), self.index, strict=True):
             if found != row and not same_value(found, expected):
                 raise LedgerError(
                     f"row {row} has the index label {found!r}; in the ledger it has {expected!r}. Is it the "
@@ -284,8 +304,18 @@ def same_value(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-def _position(table: Table, name: Hashable) -> int:
+def _position(store: Store, name: Hashable) -> int:
     try:
-        return table.position(name)
+        return store.position(name)
     except ValueError as error:
         raise LedgerError(f"the ledger edits a column that is not there: {error}") from error
+
+
+def _read_cells(pool: Table, columns: Ints, rows: Ints) -> list[Any]:
+    """Return single cells as Python objects, read column by column."""
+    cells: list[Any] = [None] * len(rows)
+    for column in np.unique(columns).tolist():
+        chosen = np.flatnonzero(columns == column)
+        for k, cell in zip(chosen, pool.store.values(column, rows[chosen]), strict=True):
+            cells[k] = cell
+    return cells

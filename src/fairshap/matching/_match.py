@@ -95,7 +95,12 @@ def match(
     [1, 0, 3, 2]
     """
     setting = Setting.read(
-        X, sensitive, privileged, sensitive_features, is_fitted=False, min_group_size=min_group_size
+        X,
+        sensitive=sensitive,
+        privileged=privileged,
+        sensitive_features=sensitive_features,
+        is_fitted=False,
+        min_group_size=min_group_size,
     )
     labels = Labels.read(y, setting.table.n_rows, bins=bins)
     return match_rows(setting, labels, matching, pairing, n_jobs=n_jobs, verbose=verbose)

@@ -98,9 +98,9 @@ def discriminative_risk(
         raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.")
     setting = Setting.read(
         X,
-        sensitive,
-        privileged,
-        sensitive_features,
+        sensitive=sensitive,
+        privileged=privileged,
+        sensitive_features=sensitive_features,
         comparison=comparison,
         min_group_size=min_group_size,
         random_state=random_state,
@@ -172,7 +172,9 @@ def demographic_parity_bound(
     >>> f"{found.total_variation:.2f}, {found.score_parity:.2f} <= {found.bound:.2f}"
     '0.33, 0.34 <= 0.55'
     """
-    setting = Setting.read(X, sensitive, privileged, sensitive_features)
+    setting = Setting.read(
+        X, sensitive=sensitive, privileged=privileged, sensitive_features=sensitive_features
+    )
     return parity_bound(Risk(Scorer(model), setting))
 
 

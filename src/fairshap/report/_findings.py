@@ -8,7 +8,7 @@ import pandas as pd
 from fairshap._problem import Labels
 from fairshap._typing import Floats
 from fairshap.edits import Certificate, Edits
-from fairshap.model_selection import MEASURES, Measured, is_within_noise
+from fairshap._crossval import MEASURES, Measured, is_within_noise
 from fairshap.repair import Consultation, Recipe
 
 

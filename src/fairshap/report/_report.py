@@ -9,7 +9,7 @@ import numpy as np
 
 from fairshap._figures.report import draw_fairness, draw_risks
 from fairshap._io import write_atomically
-from fairshap.model_selection import MEASURES
+from fairshap._crossval import MEASURES
 from fairshap.report._columns import plot_columns
 from fairshap.report._findings import Comparison, Findings, Tuned
 from fairshap.report._setting import NAMES

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fairshap._problem import Setting
-from fairshap.model_selection import MEASURES
+from fairshap._crossval import MEASURES
 from fairshap.repair import describe_twins
 from fairshap.report._findings import Comparison, Findings
 from fairshap.report._text import count, decimal, percent, show

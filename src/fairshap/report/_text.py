@@ -4,31 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._frames import is_missing
-
-# A longer cell is cut: it would bury the table that it stands in.
-_LONGEST = 160
-
-
-def show(value: Any, longest: int = _LONGEST) -> str:
-    """Return any cell or name as text, cut if it is very long.
-
-    Examples
-    --------
-    >>> show(None), show(3.0), show(0.1234567), show("a" * 9, longest=5)
-    ('missing', '3', '0.123457', 'aaaa…')
-    """
-    if is_missing(value):
-        return "missing"
-    if isinstance(value, (float, np.floating)):
-        text = f"{value:.6g}"
-    elif isinstance(value, tuple):
-        text = ", ".join(show(item) for item in value)
-    else:
-        text = str(value)
-    # Half a character, which a file in UTF-8 cannot hold, becomes a question mark.
-    text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= longest else text[: longest - 1] + "\u2026"
+from fairshap._frames import show
 
 
 def count(n: int, noun: str) -> str:

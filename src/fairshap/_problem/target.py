@@ -1,0 +1,258 @@
+"""The target: labels, or a quantity that is cut into bins."""
+
+import numbers as numbers_abc
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from fairshap._messages import did_you_mean, listing
+from fairshap._typing import Floats, Ints
+from fairshap.exceptions import InputError, TargetError
+
+# Different whole numbers up to which they are taken for labels, where nothing else is said.
+_MOST_LABELS = 30
+
+# How many bins there are where nothing is said, and how many rows each of them then has at least.
+_USUAL, _LEAST_ROWS = 10, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The target, and which rows have the same one: rows of one class, or of one bin of a quantity.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (rows,)
+        The class of each row as its position among the classes, or its bin.
+    names : tuple of str
+        What each code stands for, in words.
+    values : ndarray, shape (rows,)
+        The target itself.
+    classes : ndarray or None
+        The different labels, sorted; None for a quantity.
+    positive : int or None
+        Which of the classes is the positive one. Of more than two none is, unless it is named.
+    """
+
+    codes: Ints
+    names: tuple[str, ...]
+    values: NDArray[Any]
+    classes: NDArray[Any] | None = None
+    positive: int | None = None
+
+    @property
+    def positive_value(self) -> Any:
+        """The positive label, None if there is none."""
+        return None if self.classes is None or self.positive is None else self.classes[self.positive]
+
+    def of_rows(self, rows: Ints) -> "Labels":
+        """Return the target of some rows."""
+        return replace(self, codes=self.codes[rows], values=self.values[rows])
+
+    @classmethod
+    def read(
+        cls,
+        y: Any,
+        n_rows: int,
+        positive: Any = None,
+        bins: int | None = None,
+        is_quantity: bool | None = None,
+    ) -> "Labels":
+        """Return the labels of a target.
+
+        Parameters
+        ----------
+        y : array-like
+            The target.
+        n_rows : int
+            How many values it must have.
+        positive : label, optional
+            The positive label; by default the larger one of two.
+        bins : int, optional
+            Into how many quantile bins the target is cut: 10 for a quantity, fewer for less than 200 rows.
+            Labels that are numbers are cut only if it is given.
+        is_quantity : bool, optional
+            Whether the target is a quantity. By default it is one if it has more than two values and some are
+            no whole numbers, or if it is cut into bins.
+
+        Examples
+        --------
+        >>> labels = Labels.read(["bad", "good", "bad"], 3, positive="bad")
+        >>> labels.codes.tolist(), labels.positive
+        ([0, 1, 0], 0)
+        >>> Labels.read([0.5, 3.5, 2.5, 9.0], 4).names
+        ('a target of 0.5 to 2.5', 'a target of 3.5 to 9')
+        """
+        values = read_target(y, n_rows)
+        classes, codes = np.unique(values, return_inverse=True)
+        if is_quantity is None:
+            is_quantity = bins is not None or is_continuous(classes)
+            if not is_quantity:
+                _check_not_ambiguous(classes)
+        if is_quantity:
+            if positive is not None:
+                raise TargetError(
+                    f"positive={positive!r} names a label, but y is a quantity: it goes to a regressor, or "
+                    "it is cut into bins. Leave positive out."
+                )
+            codes, names = quantile_bins(read_quantity(values), bins)
+            return cls(codes, names, values if values.dtype.kind in "biuf" else read_quantity(values))
+        _check_classes(classes)
+        names = tuple(f"the label {_plain(label)!r}" for label in classes)
+        if bins is not None:
+            codes, names = quantile_bins(read_quantity(values), bins)
+        return cls(codes, names, values, classes, position_of_positive(classes, positive))
+
+
+def is_continuous(classes: NDArray[Any]) -> bool:
+    """Say whether the different values of a target are more than two, and not all whole numbers."""
+    return len(classes) > 2 and classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
+
+
+def _check_classes(classes: NDArray[Any]) -> None:
+    """Raise an error unless the different values of a target can be labels."""
+    if is_continuous(classes):
+        raise TargetError(
+            "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it holds "
+            f"{len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}. Give labels, or "
+            "use a regressor."
+        )
+    if len(classes) < 2:
+        raise TargetError(
+            f"y holds one class only, {_plain(classes[0])!r}; two classes are needed at least, "
+            "in the training rows too."
+        )
+
+
+def _check_not_ambiguous(classes: NDArray[Any]) -> None:
+    """Raise an error if nothing says whether many whole numbers are labels or a quantity."""
+    if len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
+        raise TargetError(
+            f"y holds {len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}: labels or "
+            "a quantity? For a quantity give a regressor, or bins=10; for labels give a classifier, or the "
+            "labels as text."
+        )
+
+
+def read_target(y: Any, n_rows: int) -> NDArray[Any]:
+    """Return a target as a flat array without missing values, one value for each row."""
+    if y is None:
+        raise TargetError("fairshap requires y to be passed, but the target y is None.")
+    # A list is read as objects: as an array of text, a missing label would be the text "nan".
+    if hasattr(y, "to_pylist"):
+        y = y.to_pylist()
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
+    if values.dtype.kind not in "OUSbiuf":
+        raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.")
+    if values.ndim > 1 and values.shape[1:] != (1,):
+        raise TargetError(
+            f"y should be a 1d array, one value for each row, but it has the shape {values.shape}. Repair "
+            "for one target at a time."
+        )
+    values = column_or_1d(values, warn=True)
+    if len(values) != n_rows:
+        raise TargetError(
+            f"X and y have different lengths: X has {n_rows} rows, y has {len(values)} "
+            "(inconsistent numbers of samples)."
+        )
+    missing = pd.isna(values)
+    if missing.any():
+        raise TargetError(
+            f"y has missing values (NaN) in {int(missing.sum())} of {n_rows} rows, first in row "
+            f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in."
+        )
+    if values.dtype.kind == "O":
+        numbers = [isinstance(value, (numbers_abc.Number, np.bool_)) for value in values]
+        if any(numbers) and not all(numbers):
+            kinds = sorted({type(value).__name__ for value in values})
+            raise TargetError(
+                f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings."
+            )
+        values = np.array(values.tolist())
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise TargetError("y holds infinite values (inf); give labels or finite numbers.")
+    return values
+
+
+def _dtype_to_read(y: Any) -> Any:
+    return object if isinstance(y, (list, tuple)) else None
+
+
+def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
+    """Return which of the classes is the positive one; if it is not named, the larger one of two."""
+    if positive is None:
+        return 1 if len(classes) == 2 else None
+    found = np.flatnonzero([bool(label == positive) for label in classes])
+    if not len(found):
+        known = [_plain(label) for label in classes]
+        raise TargetError(
+            f"positive={positive!r} does not occur in y, which holds {listing(known)}."
+            f"{did_you_mean(positive, known)}"
+        )
+    return int(found[0])
+
+
+def _plain(value: Any) -> Any:
+    """Return a Python object for a numpy scalar, so that messages read well."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_quantity(values: NDArray[Any]) -> Floats:
+    """Return a target as numbers."""
+    try:
+        if values.dtype.kind not in "US":
+            return values.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise TargetError(
+        f"y holds text, such as {listing(values[:2].tolist())}, where a quantity is needed: for a regressor, "
+        "or with bins. Give numbers; for labels give a classifier, and leave bins out."
+    )
+
+
+def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, ...]]:
+    """Return the quantile bin of each number, from 0 on, and what the bins are called.
+
+    Bins end at numbers that occur, which belong to the bin that they end. Ends that are equal are one, so
+    that a number is never in two bins; and two different numbers make two bins at least.
+
+    Examples
+    --------
+    >>> quantile_bins(np.array([1.0, 2.0, 3.0, 4.0, 50.0]), 2)[0].tolist()
+    [0, 0, 0, 1, 1]
+    >>> quantile_bins(np.array([0.0, 0.0, 0.0, 7.0, 8.0]), 2)
+    (array([0, 0, 0, 1, 1]), ('a target of 0', 'a target of 7 to 8'))
+    """
+    n = len(numbers)
+    bins = min(_USUAL, max(2, n // _LEAST_ROWS)) if bins is None else _check_bins(bins, n)
+    ordered = np.sort(numbers)
+    below = ordered[ordered < ordered[-1]]
+    if not len(below):
+        raise TargetError(
+            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample."
+        )
+    # In whole numbers: the share of rows up to k / bins, rounded, could be one row off.
+    ends = ordered[[-(-k * n // bins) - 1 for k in range(1, bins)]]
+    ends = np.unique(np.minimum(ends, below[-1]))
+    codes = np.searchsorted(ends, numbers)
+    first = np.searchsorted(ordered, ends, side="right")
+    lows, highs = ordered[np.append(0, first)], np.append(ends, ordered[-1])
+    return codes, tuple(_name(low, high) for low, high in zip(lows, highs, strict=True))
+
+
+def _check_bins(bins: Any, n_rows: int) -> int:
+    if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
+        raise InputError(
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, such as bins=10."
+        )
+    if bins > n_rows:
+        raise InputError(f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.")
+    return int(bins)
+
+
+def _name(low: float, high: float) -> str:
+    return f"a target of {low:.6g}" if low == high else f"a target of {low:.6g} to {high:.6g}"

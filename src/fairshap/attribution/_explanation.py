@@ -1,0 +1,215 @@
+"""The explanation: one fitted model explained on one table."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairshap._frames import Players, make_frame
+from fairshap._models import Risk
+from fairshap._problem import Labels, Setting
+from fairshap._ties import exceeds
+from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap.attribution._explainer import Options
+from fairshap.exceptions import InputError, MissingExtraError
+from fairshap.matching import MatchPlan
+
+# The paper's threshold. A regressor's is this many standard deviations of the target.
+_THRESHOLD = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Explanation:
+    """One fitted model explained on one table.
+
+    Each row has a discriminative risk, a reference, and the Shapley values of its risk against that
+    reference: ``values.sum(axis=1)`` is ``risk - reference_risk``. Repairs, reports and tuning work from it.
+
+    An explanation holds the table and the model, so that edits can be chosen from it.
+
+    Attributes
+    ----------
+    values : ndarray, shape (rows, features)
+        The Shapley values; NaN for rows without a reference.
+    standard_errors : ndarray, shape (rows, features)
+        Their standard errors: 0 where a value is exact.
+    status : ndarray of str, shape (rows,)
+        "exact", "estimated", or "unmatched" for rows without a reference.
+    risk : ndarray, shape (rows,)
+        The discriminative risk of each row; NaN for rows without a reference.
+    reference_risk : ndarray, shape (rows,)
+        The risk of the reference, seen from the row's own group.
+    match_plan : MatchPlan
+        The references of each row.
+    route : str
+        "trees" if the model's trees were walked, "weights" if the model is linear, or "model calls" with the
+        reason.
+
+    See Also
+    --------
+    explain : Computes it.
+    select_edits : Chooses edits from it.
+    """
+
+    risk_function: Risk
+    match_plan: MatchPlan
+    features: Players
+    values: Floats
+    errors: Floats | None
+    status: NDArray[np.str_]
+    risk: Floats
+    reference_risk: Floats
+    route: str
+    options: Options
+
+    @property
+    def problem(self) -> Setting:
+        """The table with its groups and target."""
+        return self.risk_function.setting
+
+    @property
+    def model(self) -> Any:
+        """The model that is explained."""
+        return self.risk_function.scorer.model
+
+    @property
+    def feature_names(self) -> tuple[Hashable, ...]:
+        """The names of the features, in the order of the columns of ``values``."""
+        return self.features.names
+
+    @property
+    def standard_errors(self) -> Floats:
+        """The standard error of each value: 0 where it is exact, NaN where there is no value."""
+        return np.where(np.isnan(self.values), np.nan, 0.0) if self.errors is None else self.errors
+
+    @property
+    def unit(self) -> float:
+        """The unit of differences of the output: 1 for probabilities, the spread of a regressor's output."""
+        return self.risk_function.unit
+
+    @property
+    def best(self) -> Ints:
+        """The row that each row's new values come from, -1 where there is none."""
+        return self.match_plan.best[: len(self)]
+
+    @property
+    def mean_risk(self) -> float:
+        """The mean risk of the rows that have a reference; NaN if none has."""
+        known = self.risk[~np.isnan(self.risk)]
+        return float(known.mean()) if len(known) else float("nan")
+
+    @property
+    def default_threshold(self) -> float:
+        """The paper's threshold in units of the model's output."""
+        return default_threshold(self.problem.target)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        names, counts = np.unique(self.status, return_counts=True)
+        kinds = ", ".join(f"{n} {name}" for name, n in zip(names, counts.tolist(), strict=True))
+        way = self.route.partition(":")[0]
+        return f"Explanation({len(self)} rows x {len(self.feature_names)} features: {kinds}, by {way})"
+
+    def frame(self) -> Native:
+        """Return one line per row: its status, its risks, and the Shapley value of each feature."""
+        data: dict[str, Any] = {
+            "row": np.arange(len(self)),
+            "status": self.status.tolist(),
+            "risk": self.risk,
+            "reference_risk": self.reference_risk,
+        }
+        for k, feature in enumerate(self.feature_names):
+            # Names that read alike, such as 1 and "1", are told apart.
+            name = f"phi_{feature}"
+            data[name if name not in data else f"phi_{feature!r}"] = self.values[:, k]
+        return make_frame(self.problem.table.store.library, data)
+
+    def plot(self, ax: Any = None, *, max_display: int = 12, threshold: float = np.inf) -> Any:
+        """Draw the Shapley values of the heaviest features as swarms, split by group; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on new ones.
+        max_display : int, default=12
+            The largest number of features.
+        threshold : float, optional
+            Where to draw a dashed line.
+        """
+        from fairshap._figures.report import draw_columns
+
+        size = self.mean_sizes()
+        order = [int(k) for k in np.argsort(-size, kind="stable")[:max_display] if size[k] > 0]
+        names = [str(self.feature_names[k]) for k in order]
+        groups = self.problem.groups
+        return draw_columns(names, self.values[:, order], groups.side, self.problem.side_names, threshold, ax)
+
+    def mean_sizes(self) -> Floats:
+        """Return the mean absolute Shapley value of each feature; one that is mere rounding is 0."""
+        known = np.abs(self.values[~np.isnan(self.values).any(axis=1)])
+        size = known.mean(axis=0) if len(known) else np.zeros(len(self.feature_names))
+        return np.where(exceeds(size, 0.0, self.unit), size, 0.0)
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation``, for shap's own plots.
+
+        It holds the rows that have a reference, in their order. The base value of a row is the risk of its
+        reference. A feature group of several columns shows their values together.
+
+        Examples
+        --------
+        >>> import fairshap, shap
+        >>> d = fairshap.datasets.make_biased(200, random_state=0)
+        >>> fs = fairshap.FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
+        >>> fs.explanation_.to_shap().shape
+        (200, 4)
+        """
+        try:
+            import shap
+        except ImportError as error:
+            raise MissingExtraError("Explanation.to_shap()", "shap") from error
+        rows = np.flatnonzero(self.status != "unmatched")
+        data = np.empty((len(rows), len(self.feature_names)), dtype=object)
+        store = self.problem.table.store
+        for k in range(len(self.feature_names)):
+            columns = np.flatnonzero(self.features.of_column == k)
+            cells = [store.values(int(column), rows) for column in columns]
+            data[:, k] = (
+                cells[0]
+                if len(cells) == 1
+                else [" ".join(map(str, several)) for several in zip(*cells, strict=True)]
+            )
+        return shap.Explanation(
+            values=self.values[rows],
+            base_values=self.reference_risk[rows],
+            data=data,
+            feature_names=[str(name) for name in self.feature_names],
+        )
+
+    def edited_features(self, rows: Ints, columns: list[Hashable]) -> tuple[Ints, Bools]:
+        """Return the rows that have edits, and which of their features these edits change."""
+        edited, at = np.unique(rows, return_inverse=True)
+        position = {name: j for j, name in enumerate(self.features.columns)}
+        changed = np.array([position[name] for name in columns], dtype=np.int64)
+        taken = np.zeros((len(edited), len(self.feature_names)), dtype=np.bool_)
+        taken[at, self.features.of_column[changed]] = True
+        return edited, taken
+
+
+def default_threshold(target: Labels | None) -> float:
+    """Return the paper's threshold in units of the model's output: for a regressor, of the target's spread."""
+    if target is None or target.classes is not None:
+        return _THRESHOLD
+    return _THRESHOLD * float(np.std(target.values))
+
+
+def check_explanation(explanation: Any) -> None:
+    """Raise an error unless an explanation was given."""
+    if not isinstance(explanation, Explanation):
+        raise InputError(
+            f"a {type(explanation).__name__} is not an explanation; give what fairshap.explain returned."
+        )

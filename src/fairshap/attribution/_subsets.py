@@ -1,0 +1,135 @@
+"""The replacements that lower each row's risk the most for what they cost, from its coalitions."""
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from fairshap._frames import Players
+from fairshap._kernels.shapley import AllCoalitions
+from fairshap._models import Risk
+from fairshap._progress import Progress
+from fairshap._ties import exceeds, steps, tolerance
+from fairshap._typing import AnyCodes, Bools, Floats, Ints
+from fairshap.attribution._calls import Game
+from fairshap.attribution._explain import native_game
+from fairshap.attribution._explainer import Options
+
+if TYPE_CHECKING:
+    from fairshap.attribution._trees import TreeGame
+
+# Players up to which all coalitions are looked at: where trees are walked, and where the model is called.
+_BY_TREES, _BY_CALLS = 20, 12
+
+
+def best_players(
+    risk: Risk,
+    players: Players,
+    rows: Ints,
+    references: Ints,
+    phi: Floats,
+    cells: AnyCodes,
+    prices: Floats,
+    most_cells: int,
+    options: Options,
+) -> Bools:
+    """Return for each row the players to replace: the risk plus what their cells cost is lowest with them.
+
+    Of choices that tie, the one with the fewest cells is taken, and then the one with the earliest player
+    that not all of them have. A row with more players than can be enumerated gets the best of the choices
+    that take its players in the order of their attributions.
+
+    Parameters
+    ----------
+    risk, players : Risk, Players
+        The model, the table and whose cells are replaced together.
+    rows, references : ndarray of int, shape (rows,)
+        Positions in the table.
+    phi : ndarray, shape (rows, players)
+        The attributions.
+    cells : ndarray of int, shape (rows, players)
+        How many cells replacing a player takes; 0 if it may not be replaced, or has nothing to replace.
+    prices : ndarray of float, shape (players,)
+        What a cell of each player costs, in units of the risk.
+    most_cells : int
+        How many cells of a row are replaced at most.
+    options : Options
+        How many threads work.
+    """
+    replaced = np.zeros(cells.shape, dtype=np.bool_)
+    game = Game(risk, players, rows, references)
+    native, route = native_game(game, options)
+    with Progress("Choosing", len(rows), options.verbose) as progress:
+        if route == "trees" and native is not None:
+            replaced, open_rows = cast("TreeGame", native).choose(
+                cells, prices, most_cells, _BY_TREES, tolerance(risk.unit), progress
+            )
+        else:
+            most = _BY_TREES if "small" in route else _BY_CALLS
+            open_rows = game.q > most
+            _choose_by_calls(game, np.flatnonzero(~open_rows), cells, prices, most_cells, replaced, progress)
+        left = np.flatnonzero(open_rows)
+        replaced[left] = _first_of_all(
+            risk, players, rows[left], references[left], phi[left], cells[left], prices, most_cells
+        )
+    return replaced
+
+
+def _choose_by_calls(
+    game: Game,
+    pairs: Ints,
+    cells: AnyCodes,
+    prices: Floats,
+    most_cells: int,
+    replaced: Bools,
+    progress: Progress,
+) -> None:
+    """Write the best choices from the values of all coalitions; what compiled code is held against."""
+    for q in np.unique(game.q[pairs]).tolist():
+        coalitions = AllCoalitions(q)
+        out = ~coalitions[:]
+        # The earlier a player, the more it counts.
+        order = out @ (1 << np.arange(q)[::-1])
+        for batch in game.batches(pairs[game.q[pairs] == q], len(coalitions)):
+            values, active = game.values(batch, q, coalitions)
+            taken = np.take_along_axis(cells[batch], active, axis=1).astype(np.int64)
+            count = taken @ out.T
+            barred = ((taken == 0) @ out.T) | (count > most_cells)
+            total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
+            tied = total <= total.min(axis=1, keepdims=True) + tolerance(game.risk.unit)
+            fewest = np.where(tied, count, np.iinfo(np.int64).max)
+            best = np.where(fewest == fewest.min(axis=1, keepdims=True), order, -1).argmax(axis=1)
+            np.put_along_axis(row := replaced[batch], active, out[best], axis=1)
+            replaced[batch] = row
+            progress.advance(len(batch), len(batch))
+
+
+def _first_of_all(
+    risk: Risk,
+    players: Players,
+    rows: Ints,
+    references: Ints,
+    phi: Floats,
+    cells: AnyCodes,
+    prices: Floats,
+    most_cells: int,
+) -> Bools:
+    """Return the best of the choices that take the players in the order of their attributions."""
+    order = np.argsort(np.where(cells > 0, -steps(phi, risk.unit), np.inf), axis=1, kind="stable")
+    taken = np.take_along_axis(cells, order, axis=1)
+    n_most = int(((taken > 0) & (np.cumsum(taken, axis=1) <= most_cells)).sum(axis=1).max(initial=0))
+    best, chosen = np.full(len(rows), np.inf), np.zeros(cells.shape, dtype=np.bool_)
+    current, count = np.zeros(cells.shape, dtype=np.bool_), np.zeros(len(rows), dtype=np.int64)
+    for k in range(n_most + 1):
+        if k:
+            fits = (taken[:, k - 1] > 0) & (count + taken[:, k - 1] <= most_cells)
+            count += np.where(fits, taken[:, k - 1], 0)
+            current[np.flatnonzero(fits), order[fits, k - 1]] = True
+        total = risk_when_replaced(risk, players, rows, references, current) + (current * cells) @ prices
+        better = exceeds(best, total, risk.unit)
+        best[better], chosen[better] = total[better], current[better]
+    return chosen
+
+
+def risk_when_replaced(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
+    """Return the risk of rows, some of whose players have the reference's cells, by asking the model."""
+    return Game(risk, players, rows, references).without(replaced)

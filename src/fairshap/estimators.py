@@ -1,0 +1,558 @@
+"""FairSHAP as a sampler: a table in, the repaired table out."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from imblearn.base import SamplerMixin
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairshap._frames import open_store
+from fairshap._messages import warn
+from fairshap._models import (
+    Weighing,
+    default_estimator,
+    fit_model,
+    fit_weighted,
+    is_frozen,
+    takes_quantities,
+)
+from fairshap._problem import Privileged, Setting, is_continuous, read_target, warn_of_copies
+from fairshap._typing import Floats, Native
+from fairshap.attribution import (
+    Explainer,
+    Explanation,
+    default_threshold,
+    explain_matched,
+    make_explainer,
+)
+from fairshap.edits import (
+    CounterfactualRows,
+    EditConstraints,
+    Evidence,
+    Recipe,
+    Selector,
+    is_risk,
+    make_constraints,
+    make_selector,
+)
+from fairshap.exceptions import ModelError, NothingToRepairWarning
+from fairshap.matching import Matching, match_rows
+
+if TYPE_CHECKING:
+    from fairshap.report import Report
+
+# What a fitted sampler knows of single rows, and the model, which may hold rows itself.
+_OF_ROWS = (
+    "model_",
+    "explanation_",
+    "edits_",
+    "counterfactual_of_",
+    "sample_weight_",
+    "_evidence",
+    "_target",
+)
+
+
+class FairSHAP(SamplerMixin, BaseEstimator):
+    """Edit the few cells that make a model treat otherwise equal people differently.
+
+    A model is fitted on the table and explained on it. Every row is matched with its nearest row of the other
+    group that has the same label. The Shapley values of the row's discriminative risk
+    ``|f(x, A=0) - f(x, A=1)|`` against that reference say which of its values carry the risk. Values of at
+    least ``threshold`` are replaced by the reference's. Both groups are treated alike.
+
+    f is the probability of a class. With more than two classes, the difference is half the sum of the
+    differences of their probabilities. For a regressor f is the prediction, and rows of one quantile bin of
+    the target count as rows of one label.
+
+    It is a sampler in the sense of imbalanced-learn: in an ``imblearn.pipeline.Pipeline`` it edits the rows
+    that are fitted on, and never those that are predicted.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor, default=None
+        The model to explain. None is scikit-learn's ``HistGradientBoostingClassifier``, or
+        ``HistGradientBoostingRegressor`` for a target whose numbers are not all whole. An estimator that
+        cannot take the raw table is fitted behind :class:`fairshap.ColumnEncoder`; a pipeline has to encode
+        for itself. Wrap a fitted model in ``sklearn.frozen.FrozenEstimator`` to explain it unchanged.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute, if it is a column of the table. Several columns make a group of each
+        combination that occurs, and ``privileged`` is a tuple.
+    privileged : value, list of values, pandas.Interval or function
+        The privileged values. An interval or a function splits a quantity such as age; a row's value is then
+        compared with the median of the other side. The function is given a numpy array and returns as many
+        booleans.
+    threshold : float or "auto", default=None
+        Short for ``selector=Threshold(threshold)``: the smallest Shapley value that leads to an edit. None is
+        0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "auto" tries
+        several on folds of the table and takes the most accurate of those that make DR, DP and EO lowest,
+        within a standard error and at a cost of at most a point of accuracy; see :func:`fairshap.tune`.
+    matcher : str or object, default="nearest"
+        How rows are matched: "nearest", "emd", "sinkhorn" or "sliced", a matcher such as
+        ``NearestMatcher(n_neighbors=5)``, or any object with a method ``match``; see :func:`fairshap.match`.
+    selector : Selector, default=None
+        Chooses the cells to edit: :class:`Threshold`, :class:`Budget`, :class:`OptimalSubset` or
+        :class:`Iterative`.
+    constraints : EditConstraints, default=None
+        Which cells may be edited.
+    explainer : Explainer, default=None
+        How the Shapley values are computed, and which columns are switched together.
+    counterfactuals : {None, "edited", "all"} or float, default=None
+        Counterfactual augmentation: the edited rows, all rows, or with a number those whose risk is at least
+        that, are added to the table with their sensitive value switched, below the rows. If there are more
+        than two values, one row is added for each. A row and its counterfactuals share its weight
+        (``sample_weight_``), so whoever trains on the table must pass the weights on. A pipeline does not: a
+        row with a counterfactual then counts twice.
+    min_group_size : int, default=None
+        Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
+    random_state : int, RandomState instance or None, default=None
+        The seed of the default estimator, of sampled Shapley values and of random comparisons.
+    n_jobs : int, default=None
+        The number of threads that match and explain; all cores by default. The result does not depend on it.
+        The estimator has its own parameter.
+    verbose : int, default=0
+        From 1 on, a progress bar is shown for what takes over two seconds.
+    keep_data : bool, default=False
+        Whether what is known of single rows stays in a pickle of the fitted sampler: ``model_``,
+        ``explanation_``, ``edits_`` and what is made of them. By default a pickle holds plain results only.
+
+    Attributes
+    ----------
+    summary_ : dict
+        Plain results: the numbers of rows, edits, edited rows and counterfactuals, the edits of each column,
+        the mean risk before, the threshold and the route.
+    explanation_ : Explanation
+        The model explained on the table: match plan, risks and Shapley values.
+    edits_ : Edits
+        The ledger: every edit, with why.
+    model_ : classifier or regressor
+        The fitted model that was explained.
+    threshold_ : float or None
+        The smallest Shapley value that leads to an edit; None if the selector has no such value.
+    rounds_ : tuple
+        For each round whose edits were kept, the number of edits so far and the mean risk it started from.
+    counterfactual_of_ : ndarray of int
+        The row that each counterfactual is of; the counterfactuals come after the rows.
+    sample_weight_ : ndarray of float, or None
+        The weights of rows and counterfactuals; None if there are neither counterfactuals nor weights.
+    certificate_ : data frame
+        One line per row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``. The
+        explained model's risk before and after the edits, the sum of the edited Shapley values, and the
+        interaction residual I, which comes from the game and not from the two risks:
+        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair. Computed when it is first asked
+        for.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    See Also
+    --------
+    FairSHAPClassifier, FairSHAPRegressor : Repair and retrain in one estimator.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> X_fair, y = fs.fit_resample(d.X, d.y)
+    >>> X_fair.shape == d.X.shape
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        sensitive: Any = None,
+        privileged: Privileged = None,
+        threshold: float | Literal["auto"] | None = None,
+        matcher: Matching = "nearest",
+        selector: Selector | None = None,
+        constraints: EditConstraints | None = None,
+        explainer: Explainer | None = None,
+        counterfactuals: CounterfactualRows = None,
+        min_group_size: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        keep_data: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.sensitive = sensitive
+        self.privileged = privileged
+        self.threshold = threshold
+        self.matcher = matcher
+        self.selector = selector
+        self.constraints = constraints
+        self.explainer = explainer
+        self.counterfactuals = counterfactuals
+        self.min_group_size = min_group_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.keep_data = keep_data
+
+    @classmethod
+    def paper(cls, estimator: Any = None, **params: Any) -> "FairSHAP":
+        """Return the configuration of the paper's experiments.
+
+        It goes with ``datasets.load(name, encoded=True)``, each of whose encoded columns is a feature. The
+        random comparison, where there are more than two groups, is that of the published code.
+
+        Examples
+        --------
+        >>> from fairshap import FairSHAP
+        >>> FairSHAP.paper(sensitive="sex", privileged=1).threshold
+        0.05
+        """
+        return cls(estimator, **{"threshold": 0.05, "explainer": Explainer(comparison="random")} | params)
+
+    def fit(self, X: Native, y: Any, **params: Any) -> "FairSHAP":
+        """Find the edits and keep them, without returning the repaired table; see :meth:`fit_resample`."""
+        self.fit_resample(X, y, **params)
+        return self
+
+    def fit_resample(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> tuple[Native, Any]:
+        """Return the repaired table and the target.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table; categories need no encoding.
+        y : array-like
+            The target of each row: two labels or more, or a quantity.
+        sensitive_features : array-like, optional
+            The sensitive attribute, if it is not a column of X. The explained model sees it as a last
+            column; the table that comes back has the columns it came with.
+        sample_weight : array-like, optional
+            Weights for the fit of the explained model.
+
+        Returns
+        -------
+        X_fair : data frame or array
+            A copy of X with the edits made: same type, rows, order, index, columns and dtypes. Counterfactuals
+            come after the rows.
+        y : array-like
+            A copy of the target, which is not edited; with that of the counterfactuals.
+        """
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True)
+        problem = self._problem(X, y, sensitive_features, sample_weight)
+        warn_of_copies(problem)
+        threshold = self.threshold
+        if isinstance(threshold, str) and threshold == "auto":
+            from fairshap._crossval import best_threshold
+
+            threshold = best_threshold(self, problem, y)
+        recipe = self._recipe(threshold)
+        explanation = self._explain(problem, recipe)
+        repaired = recipe.follow(explanation, X, y, self._refit)
+        self.model_, self.explanation_ = explanation.model, explanation
+        self.edits_, self.rounds_ = repaired.edits, repaired.rounds
+        self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
+        self.threshold_ = recipe.selector.reach(explanation.default_threshold)
+        self._evidence, self._target = Evidence(explanation, self.edits_), y
+        self.summary_ = self._summarize()
+        if not len(self.edits_) and not len(self.counterfactual_of_):
+            reason = why_nothing(explanation, recipe)
+            if is_risk(self.counterfactuals):
+                reason = f"{reason[:-1]}; and no row has a risk of {self.counterfactuals:g} or more."
+            warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
+        return repaired.X, repaired.y
+
+    def _summarize(self) -> dict[str, Any]:
+        explanation, edits = self.explanation_, self.edits_
+        return {
+            "n_rows": len(explanation),
+            "n_edits": len(edits),
+            "n_edited_rows": len(np.unique(edits.row)),
+            "n_counterfactuals": len(self.counterfactual_of_),
+            "edits_by_column": dict(Counter(edits.column).most_common()),
+            "mean_risk": explanation.mean_risk,
+            "threshold": self.threshold_,
+            "route": explanation.route,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state if self.keep_data else {k: v for k, v in state.items() if k not in _OF_ROWS}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_ROWS and "summary_" in self.__dict__:
+            raise AttributeError(
+                f"{name} is not part of a pickled {type(self).__name__}, because it tells of single rows. Set "
+                "keep_data=True before pickling, or fit again."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def certificate_(self) -> Native:
+        """What the edits did to each row, as a frame; measured when it is first asked for."""
+        check_is_fitted(self)
+        return self._evidence.certificate.frame()
+
+    def __dir__(self) -> list[str]:
+        # Whoever looks at all attributes, as scikit-learn does to list or to show them, would measure it.
+        names = (name for name in object.__dir__(self) if name != "certificate_")
+        return [name for name in names if hasattr(self, name)]
+
+    def parity_bounds(self) -> Native:
+        """Return the paper's bound on demographic parity beside what was measured, as a frame.
+
+        Two lines, "before" and "after" the edits, both for the explained model: the bound on the gap in the
+        mean score, the gap itself (``score_parity``), that in the rate of positive predictions
+        (``demographic_parity``), and what the bound is made of; see
+        :func:`fairshap.metrics.demographic_parity_bound`. It takes two values of the attribute and a model
+        with probabilities.
+        """
+        check_is_fitted(self)
+        return self._evidence.bounds_frame()
+
+    def plot_residuals(self, ax: Any = None) -> Any:
+        """Draw the interaction residual of each edited row against its squared distance; return the axes.
+
+        The paper bounds the one by a constant times the other for smooth models; the dashed line is the
+        smallest constant that holds for these rows. It needs matplotlib, the extra ``plots``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on new ones.
+        """
+        check_is_fitted(self)
+        return self._evidence.certificate.plot(ax)
+
+    def report(
+        self,
+        *,
+        X_test: Native | None = None,
+        y_test: Any = None,
+        positive: Any = None,
+        retrained: Any = None,
+        evaluation: Any = None,
+        tuning: Any = None,
+        audit: bool = False,
+        title: str = "Fairness report",
+        command: str | None = None,
+        checksum: str | None = None,
+        note: str | None = None,
+        redact: bool = False,
+    ) -> "Report":
+        """Return a report on the repair, or an audit: one page of HTML that needs nothing else.
+
+        It needs Jinja2 and matplotlib, the extra ``report``. The page holds values of single rows unless it
+        is redacted. In a notebook it is shown in place.
+
+        Parameters
+        ----------
+        X_test, y_test : data frame or array, array-like, optional
+            A held-out set, for fairness before and after. Without it both models are compared by
+            cross-validation on the table itself, on the folds of :func:`fairshap.evaluate`, without sample
+            weights. With more than two labels, a quantity, or an attribute beside the table there is no
+            comparison.
+        positive : label, optional
+            The positive label; by default the larger of two.
+        retrained : classifier, optional
+            The model that was trained on the repaired table, for X_test; by default it is trained here.
+        evaluation : Evaluation, optional
+            What :func:`fairshap.evaluate` returned, if the models have been compared already: its first two
+            methods are shown as before and after.
+        tuning : Tuning, optional
+            The search that the repair came from; see :func:`fairshap.tune`.
+        audit : bool, default=False
+            Whether to describe the table and the model without a repair. Nothing is retrained.
+        title : str
+            The page's title.
+        command : str, optional
+            What reproduces the result; by default the Python call.
+        checksum : str, optional
+            The checksum of the data's file; by default one of the table's cells.
+        note : str, optional
+            What to say at the top of the page, such as where the table comes from.
+        redact : bool, default=False
+            Whether the values and labels of single rows are left out.
+
+        Examples
+        --------
+        >>> from fairshap import FairSHAP, datasets
+        >>> d = datasets.make_biased(200, random_state=0)
+        >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
+        >>> report = fs.report(title="A biased table")
+        >>> "<title>A biased table</title>" in report.html
+        True
+        """
+        from fairshap.report import report_repair
+
+        check_is_fitted(self)
+        return report_repair(
+            self,
+            X_test=X_test,
+            y_test=y_test,
+            positive=positive,
+            retrained=retrained,
+            evaluation=evaluation,
+            tuning=tuning,
+            audit=audit,
+            title=title,
+            command=command,
+            checksum=checksum,
+            note=note,
+            redact=redact,
+        )
+
+    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
+        """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
+        return self.fit_resample(X, y, **params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its estimator."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._estimator(),
+                method_mapping=MethodMapping().add(caller="fit_resample", callee="fit"),
+            )
+        )
+
+    # The steps, for everything that repairs: fit_resample, tuning, the report.
+
+    def _estimator(self, is_quantity: bool = False) -> Any:
+        """Return the estimator to explain: the given one, or the default for labels or for a quantity."""
+        if self.estimator is not None:
+            return self.estimator
+        estimator = default_estimator(self.random_state, is_quantity)
+        if get_config()["enable_metadata_routing"]:
+            estimator.set_fit_request(sample_weight=True)
+        return estimator
+
+    def _problem(
+        self,
+        X: Native,
+        y: Any,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        positive: Any = None,
+    ) -> Setting:
+        """Read the table, its groups, its target and its weights."""
+        if y is None:
+            read_target(y, 0)
+        return Setting.read(
+            X,
+            y,
+            sensitive=self.sensitive,
+            privileged=self.privileged,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            is_fitted=is_frozen(self._estimator()),
+            positive=positive,
+            bins=getattr(self.matcher, "bins", None),
+            is_quantity=None if self.estimator is None else takes_quantities(self.estimator),
+            comparison=make_explainer(self.explainer).comparison,
+            min_group_size=self.min_group_size,
+            random_state=self.random_state,
+        )
+
+    def _recipe(self, threshold: float | None = None) -> Recipe:
+        """Return how the table is repaired once it is explained."""
+        return Recipe(
+            make_selector(self.selector, threshold),
+            make_constraints(self.constraints),
+            self.counterfactuals,
+        )
+
+    def _explain(self, problem: Setting, recipe: Recipe, known: Explanation | None = None) -> Explanation:
+        """Explain the model that is fitted on a table, or that of a known explanation, with its matches."""
+        explainer = make_explainer(self.explainer)
+        features = explainer.players(problem.own)
+        recipe.check(problem, features)
+        reach = recipe.selector.reach(default_threshold(problem.target))
+        options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
+        # Found out if a model is ever trained on rows that have counterfactuals.
+        self._weighing: Weighing | None = None
+        if known is not None:
+            return explain_matched(known.model, problem, known.match_plan, features, options)
+        model = self._fitted_model(problem)
+        plan = match_rows(
+            problem,
+            problem.y,
+            self.matcher,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        )
+        return explain_matched(model, problem, plan, features, options)
+
+    def _fitted_model(self, problem: Setting) -> Any:
+        """Return the model to explain: fitted on the table, or the fitted one that was given."""
+        estimator = self._estimator(is_quantity=problem.y.classes is None)
+        if not is_frozen(estimator):
+            X, y = problem.table.native, problem.y.values
+            fit_params = self._fit_params(problem.sample_weight)
+            if fit_params and not get_config()["enable_metadata_routing"]:
+                Weighing.of(estimator, X, y).check()
+            return fit_model(estimator, X, y, fit_params)
+        takes = getattr(estimator, "n_features_in_", None)
+        if problem.added and takes == len(problem.own.names):
+            raise ModelError(
+                f"the fitted model takes {takes} columns, those of X without {problem.groups.name!r}: "
+                "it never sees the sensitive attribute, so there is nothing to repair. Explain a model "
+                "that was fitted with it, or give an unfitted estimator."
+            )
+        return estimator
+
+    def _refit(self, X: Native, y: Any, sample_weight: Floats | None) -> Any:
+        """Return the estimator fitted on a table that is being repaired."""
+        values = read_target(y, open_store(X).n_rows)
+        if self.estimator is not None:
+            estimator = self.estimator.estimator if is_frozen(self.estimator) else self.estimator
+        else:
+            is_cut = getattr(self.matcher, "bins", None) is not None
+            estimator = self._estimator(is_quantity=is_cut or is_continuous(np.unique(values)))
+        if sample_weight is not None and self._weighing is None:
+            self._weighing = Weighing.of(estimator, X, values)
+        return fit_weighted(estimator, X, values, sample_weight, self._weighing)
+
+    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
+        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
+        if sample_weight is None:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit_resample", sample_weight=sample_weight).estimator.fit)
+        return {"sample_weight": sample_weight}
+
+
+def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
+    """Return why there are no edits, in words."""
+    values, attribute = explanation.values, explanation.problem.groups.name
+    largest, span, risk = (_largest(v) for v in (values, np.abs(values), explanation.risk))
+    if not len(explanation.match_plan):
+        return "no row has a reference."
+    if not (risk or span > 0):
+        return (
+            f"the explained model never uses column {attribute!r}: its output is the same whatever "
+            "the value. Unfairness that other columns carry is not what FairSHAP measures."
+        )
+    mean = np.nanmean(explanation.risk)
+    if span < 1e-12 * risk:
+        return (
+            f"the risk is {mean:.3g} whatever the other columns hold, as in a margin that is "
+            f"linear in column {attribute!r}; no edit can lower it."
+        )
+    is_enough, why = recipe.selector.why_nothing(largest, explanation)
+    given = recipe.constraints.given()
+    if given and is_enough:
+        why = f"the largest Shapley value is {largest:.3g}, but none is left within {', '.join(given)}"
+    return f"{why}, and the mean risk is {mean:.3g}."
+
+
+def _largest(values: Floats) -> float:
+    """Return the largest of the values that are known, minus infinity if there are none."""
+    return float(np.max(values, where=~np.isnan(values), initial=-np.inf))

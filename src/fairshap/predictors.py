@@ -1,0 +1,281 @@
+"""FairSHAP as a classifier and as a regressor: explain, repair, retrain."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairshap._frames import open_store
+from fairshap._models import (
+    Weighing,
+    default_estimator,
+    fit_model,
+    fit_weighted,
+    is_frozen,
+    takes_quantities,
+)
+from fairshap._problem import read_target
+from fairshap._typing import Floats, Native
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import InputError, ModelError
+
+
+def _final_has(method: str) -> Any:
+    """Say whether the retrained estimator has a method; before the fit, whether the given one has."""
+
+    def check(self: "FairSHAPClassifier") -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), method)
+        return True
+
+    return check
+
+
+class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
+    """A predictor that is trained on the table that :class:`FairSHAP` repaired."""
+
+    _is_regression = False
+
+    def __init__(self, repair: FairSHAP | None = None, estimator: Any = None) -> None:
+        self.repair = repair
+        self.estimator = estimator
+
+    def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
+        """Explain, repair and retrain.
+
+        Parameters
+        ----------
+        X : data frame or array
+            The training table; categories need no encoding.
+        y : array-like
+            The target of each row: labels for a classifier, numbers for a regressor.
+        sensitive_features : array-like, optional
+            The sensitive attribute, if it is not a column of X. Only the explained model sees it.
+        sample_weight : array-like, optional
+            Weights for both fits; an error if the estimator does not take them.
+        """
+        repair, estimator = self._repair(), self._estimator()
+        self._check_kind(estimator)
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True)
+        # What the estimator does with weights is found out before the repair, which takes its time.
+        weighing = self._weigh(repair, estimator, X, y, sample_weight)
+        X_fair, y_fair = repair.fit_resample(
+            X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
+        )
+        target, weights = repair.explanation_.problem.y, repair.sample_weight_
+        values = target.values
+        if len(repair.counterfactual_of_):
+            values = np.concatenate([values, values[repair.counterfactual_of_]])
+        if sample_weight is None:
+            if weighing is not None and weights is not None and len(np.unique(weights)) > 1:
+                weighing.warn_of_repeats()
+            self.estimator_ = fit_weighted(estimator, X_fair, values, weights, weighing)
+        else:
+            self.estimator_ = fit_model(estimator, X_fair, values, self._fit_params(weights))
+        self.repair_ = repair
+        if target.classes is not None:
+            self.classes_ = target.classes
+        return self
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label or quantity of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(self._checked(X)))
+
+    def _repair(self) -> FairSHAP:
+        """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
+        if self.repair is not None and not isinstance(self.repair, FairSHAP):
+            raise InputError(
+                f"repair={self.repair!r} is not a FairSHAP; give for example "
+                "repair=FairSHAP(sensitive='sex', privileged='Male')."
+            )
+        repair = FairSHAP() if self.repair is None else clone(self.repair)
+        if repair.estimator is None:
+            repair.estimator = self._estimator()
+        return repair
+
+    def _estimator(self) -> Any:
+        """Return the estimator that is retrained: the given one, or the one that the repair explains."""
+        estimator = self.estimator
+        if estimator is None:
+            estimator = getattr(self.repair, "estimator", None)
+        if estimator is None:
+            estimator = default_estimator(getattr(self.repair, "random_state", None), self._is_regression)
+            if get_config()["enable_metadata_routing"]:
+                estimator.set_fit_request(sample_weight=True)
+        return estimator.estimator if is_frozen(estimator) else estimator
+
+    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
+        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
+        if sample_weight is None:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", sample_weight=sample_weight).estimator.fit)
+        return {"sample_weight": sample_weight}
+
+    def _weigh(
+        self, repair: FairSHAP, estimator: Any, X: Native, y: Any, sample_weight: Any
+    ) -> Weighing | None:
+        """Return what the estimator does with weights; None if there will be none.
+
+        Weights of the user's that it cannot be fitted with are an error, and so are they beside
+        counterfactuals if the rows would have to be repeated.
+        """
+        # Where metadata is routed, this line checks what the estimator requests.
+        given = self._fit_params(sample_weight)
+        is_given = bool(given) and not get_config()["enable_metadata_routing"]
+        if repair.counterfactuals is None and not is_given:
+            return None
+        weighing = Weighing.of(estimator, X, read_target(y, open_store(X).n_rows))
+        if is_given:
+            weighing.check()
+        if repair.counterfactuals is None:
+            return None
+        if sample_weight is not None and not weighing.is_used:
+            raise ModelError(
+                f"{weighing.trouble}, and rows that have weights of their own cannot be repeated instead. "
+                f"Leave out sample_weight or counterfactuals={repair.counterfactuals!r}, or use an estimator "
+                "that takes both."
+            )
+        return weighing
+
+    def _check_kind(self, estimator: Any) -> None:
+        """Raise an error if a classifier stands where a regressor belongs, or the other way round."""
+        if bool(takes_quantities(estimator)) == self._is_regression:
+            return
+        name, own = type(estimator).__name__, type(self).__name__
+        raise ModelError(
+            f"{name} is not a regressor, which {own} needs; use FairSHAPClassifier for a classifier."
+            if self._is_regression
+            else f"{name} is a regressor and {own} needs a classifier; use FairSHAPRegressor."
+        )
+
+    def _checked(self, X: Native) -> Native:
+        """Return the rows to predict, which must have the columns that were fitted on."""
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its estimator."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._estimator(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        if tags.classifier_tags is not None and inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = True
+        return tags
+
+
+class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
+    """A classifier that is trained on the table that :class:`FairSHAP` repaired.
+
+    Nothing is changed when predicting. If the sensitive attribute is given beside the table
+    (``sensitive_features``), only the explained model sees it, and the one that predicts never does.
+
+    Parameters
+    ----------
+    repair : FairSHAP
+        How the table is repaired. Its parameters can be searched as ``repair__threshold``,
+        ``repair__selector__threshold`` and so on.
+    estimator : classifier, default=None
+        The classifier that is trained on the repaired table; None is that of the repair, or scikit-learn's
+        ``HistGradientBoostingClassifier``. Counterfactuals need weights, which are passed on also through a
+        pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The retrained classifier, which predicts.
+    repair_ : FairSHAP
+        The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
+    classes_ : ndarray, shape (classes,)
+        The labels.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    See Also
+    --------
+    FairSHAP : The repair alone.
+    FairSHAPRegressor : The same for a quantity.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, FairSHAPClassifier, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> clf = FairSHAPClassifier(repair).fit(d.X, d.y)
+    >>> clf.predict(d.X).shape
+    (400,)
+    """
+
+    @available_if(_final_has("predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(self._checked(X)))
+
+    @available_if(_final_has("decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(self._checked(X)))
+
+
+class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
+    """A regressor that is trained on the table that :class:`FairSHAP` repaired.
+
+    The risk of a row is ``|f(x, A=0) - f(x, A=1)|``, f being the prediction, so risks, Shapley values and
+    thresholds are in its units. Nothing is changed when predicting.
+
+    Parameters
+    ----------
+    repair : FairSHAP
+        How the table is repaired.
+    estimator : regressor, default=None
+        The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
+        ``HistGradientBoostingRegressor``.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The retrained regressor, which predicts.
+    repair_ : FairSHAP
+        The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
+    n_features_in_ : int
+        The number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if the table is a frame whose names are all strings.
+
+    See Also
+    --------
+    FairSHAPClassifier : The same for labels.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, FairSHAPRegressor, datasets
+    >>> d = datasets.load("german")
+    >>> X, amount = d.X.drop(columns="credit_amount"), d.X["credit_amount"]
+    >>> repair = FairSHAP(sensitive="sex", privileged="male", random_state=0)
+    >>> FairSHAPRegressor(repair).fit(X, amount).predict(X).shape
+    (1000,)
+    """
+
+    _is_regression = True
