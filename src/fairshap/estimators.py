@@ -210,7 +210,8 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         >>> FairSHAP.paper(sensitive="sex", privileged=1).threshold
         0.05
         """
-        return cls(estimator, **{"threshold": 0.05, "explainer": Explainer(comparison="random")} | params)
+        settings: dict[str, Any] = {"threshold": 0.05, "explainer": Explainer(comparison="random")}
+        return cls(estimator, **settings | params)
 
     def fit(self, X: Native, y: Any, **params: Any) -> "FairSHAP":
         """Find the edits and keep them, without returning the repaired table; see :meth:`fit_resample`."""
@@ -237,8 +238,8 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         Returns
         -------
         X_fair : data frame or array
-            A copy of X with the edits made: same type, rows, order, index, columns and dtypes. Counterfactuals
-            come after the rows.
+            A copy of X with the edits made: same type, rows, order, index, columns and dtypes.
+            Counterfactuals come after the rows.
         y : array-like
             A copy of the target, which is not edited; with that of the counterfactuals.
         """
@@ -287,8 +288,8 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     def __getattr__(self, name: str) -> Any:
         if name in _OF_ROWS and "summary_" in self.__dict__:
             raise AttributeError(
-                f"{name} is not part of a pickled {type(self).__name__}, because it tells of single rows. Set "
-                "keep_data=True before pickling, or fit again."
+                f"{name} is not part of a pickled {type(self).__name__}, because it tells of single rows. "
+                "Set keep_data=True before pickling, or fit again."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -65,7 +65,7 @@ class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         # What the estimator does with weights is found out before the repair, which takes its time.
         weighing = self._weigh(repair, estimator, X, y, sample_weight)
-        X_fair, y_fair = repair.fit_resample(
+        X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
         target, weights = repair.explanation_.problem.y, repair.sample_weight_

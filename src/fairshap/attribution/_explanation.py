@@ -13,7 +13,7 @@ from fairshap._problem import Labels, Setting
 from fairshap._ties import exceeds
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._explainer import Options
-from fairshap.exceptions import InputError, MissingExtraError
+from fairshap.exceptions import MissingExtraError
 from fairshap.matching import MatchPlan
 
 # The paper's threshold. A regressor's is this many standard deviations of the target.
@@ -164,14 +164,14 @@ class Explanation:
         --------
         >>> import fairshap, shap
         >>> d = fairshap.datasets.make_biased(200, random_state=0)
-        >>> fs = fairshap.FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
-        >>> fs.explanation_.to_shap().shape
+        >>> fs = fairshap.FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+        >>> fs.fit(d.X, d.y).explanation_.to_shap().shape
         (200, 4)
         """
         try:
             import shap
         except ImportError as error:
-            raise MissingExtraError("Explanation.to_shap()", "shap") from error
+            raise MissingExtraError("Explanation.to_shap()", "shap", "shap") from error
         rows = np.flatnonzero(self.status != "unmatched")
         data = np.empty((len(rows), len(self.feature_names)), dtype=object)
         store = self.problem.table.store
@@ -201,15 +201,7 @@ class Explanation:
 
 
 def default_threshold(target: Labels | None) -> float:
-    """Return the paper's threshold in units of the model's output: for a regressor, of the target's spread."""
+    """Return the paper's threshold in units of the output; a regressor's goes by the target's spread."""
     if target is None or target.classes is not None:
         return _THRESHOLD
     return _THRESHOLD * float(np.std(target.values))
-
-
-def check_explanation(explanation: Any) -> None:
-    """Raise an error unless an explanation was given."""
-    if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"a {type(explanation).__name__} is not an explanation; give what fairshap.explain returned."
-        )

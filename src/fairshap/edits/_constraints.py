@@ -280,6 +280,6 @@ def _positions(labels: Labels, known: Any) -> Ints:
     if len(missing) == len(names) and list(places) == list(range(len(names))):
         return own
     raise InputError(
-        f"reject_if='label_less_likely' asks the model for the labels of y, and it does not know {missing[0]!r}; it knows "
-        f"{', '.join(map(repr, places))}."
+        f"reject_if='label_less_likely' asks the model for the labels of y, and it does not know "
+        f"{missing[0]!r}; it knows {', '.join(map(repr, places))}."
     )

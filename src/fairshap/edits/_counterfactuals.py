@@ -30,8 +30,8 @@ def check_counterfactuals(counterfactuals: Any) -> None:
     if is_risk(counterfactuals):
         if not 0 < counterfactuals < np.inf:
             raise InputError(
-                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; give "
-                "a number above 0, for example 0.1."
+                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
+                "give a number above 0, for example 0.1."
             )
     elif not isinstance(counterfactuals, (str, type(None))) or counterfactuals not in COUNTERFACTUALS:
         raise InputError(
@@ -81,7 +81,8 @@ class Counterfactuals:
         if setting.added:
             raise InputError(
                 f"{setting.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
-                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute into X."
+                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
+                "into X."
             )
         groups = setting.groups
         rows = rows[groups.side[rows] >= 0]
@@ -102,7 +103,7 @@ class Counterfactuals:
     def add_to(self, X: Native) -> Native:
         """Return a table with the counterfactuals of its rows below them.
 
-        In a frame whose rows are merely numbered the numbers go on; otherwise a counterfactual has its row's label.
+        In a frame whose rows are merely numbered the numbers go on; otherwise it has its row's label.
         """
         store = open_store(X)
         rows = np.arange(store.n_rows)

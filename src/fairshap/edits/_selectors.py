@@ -1,5 +1,6 @@
 """Selectors: from an explanation to the cells that are edited."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -19,17 +20,17 @@ from fairshap.exceptions import InputError
 ByColumn: TypeAlias = Mapping[Any, float] | None
 
 
-class Selector(BaseEstimator):
+class Selector(BaseEstimator, ABC):
     """Chooses the cells to edit from an explanation; what all selectors share."""
 
     #: The rounds of explaining and selecting, each with a model trained on the table as edited so far.
     max_rounds: int = 1
 
+    @abstractmethod
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
-        raise NotImplementedError
 
-    def reach(self, default: float) -> float | None:
+    def reach(self, default: float) -> float | None:  # noqa: ARG002 - for selectors that have a threshold
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return None
 
@@ -37,7 +38,7 @@ class Selector(BaseEstimator):
         """Return the largest number of cells that are edited."""
         return problem.own.n_rows * len(problem.own.names)
 
-    def after(self, n_edits: int, problem: Setting) -> "Selector":
+    def after(self, n_edits: int, problem: Setting) -> "Selector":  # noqa: ARG002 - for budgets
         """Return the selector of the next round, after so many edits."""
         return self
 
@@ -84,22 +85,26 @@ class Selector(BaseEstimator):
         return rows[kept], replaced[kept]
 
     def _is_enough(self, explanation: Explanation) -> Bools:
-        """Say which Shapley values are large enough for an edit."""
-        raise NotImplementedError
+        """Say which Shapley values are large enough for an edit, for selectors that go by them."""
+        raise NotImplementedError(type(self).__name__)
 
     def _worth(self, explanation: Explanation, may: Bools) -> Bools:
         """Say which rows can have an edit at all."""
         return np.asarray((self._is_enough(explanation) & may).any(axis=1))
 
     def _candidates(
-        self, explanation: Explanation, rows: Ints, cells: AnyCodes, constraints: EditConstraints
+        self,
+        explanation: Explanation,
+        rows: Ints,
+        cells: AnyCodes,  # noqa: ARG002 - for subsets
+        constraints: EditConstraints,  # noqa: ARG002
     ) -> Bools:
         """Return which features of some rows are to be edited, constraints within a row aside."""
         return self._is_enough(explanation)[rows]
 
+    @abstractmethod
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
         """Say whether some value was large enough for an edit, and if not why, in words."""
-        raise NotImplementedError
 
 
 class Threshold(Selector):
@@ -181,7 +186,7 @@ class Budget(Selector):
         if self.threshold is not None:
             check_threshold(self.threshold)
 
-    def reach(self, default: float) -> float | None:
+    def reach(self, default: float) -> float | None:  # noqa: ARG002
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self.threshold
 
@@ -255,7 +260,7 @@ class OptimalSubset(Selector):
             explanation.options,
         )
 
-    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
+    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
         """Say whether some value was large enough for an edit, and if not why, in words."""
         cost = explanation.default_threshold if self.cost is None else self.cost
         return True, f"no edits of a row lower its risk by cost={cost:.6g} for each cell"
