@@ -19,7 +19,7 @@ def test_the_public_names_are_these():
         "FairSHAPRegressor",
         "MatchPlan",
         "match",
-        "Attributions",
+        "Explanation",
         "attribute",
         "Edits",
         "select_edits",

@@ -26,8 +26,8 @@ report = fs.report(tuning=tuning)
 
 #: Every public method that draws.
 PLOTS = (
-    "fs.matches_.plot()",
-    "fs.matches_.diagnostics().plot()",
+    "fs.explanation_.match_plan.plot()",
+    "fs.explanation_.match_plan.diagnostics().plot()",
     "fs.plot_residuals()",
     "tuning.plot()",
     "curve.plot()",

@@ -92,4 +92,4 @@ def test_the_sampler_shows_a_bar(monkeypatch, capsys):
     )
     fs.fit(d.X, d.y)
     assert "Attributing" in capsys.readouterr().err
-    assert np.isfinite(fs.attributions_.values).all()
+    assert np.isfinite(fs.explanation_.values).all()

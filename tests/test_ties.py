@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from fairshap import FairSHAP, datasets, match
+from fairshap import EditConstraints, FairSHAP, datasets, match
 from fairshap._ties import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _attribute
 from fairshap.attribution._permutations import _is_clear
@@ -45,7 +45,7 @@ def by_route(route, fs, X, y):
         warnings.simplefilter("ignore", FairshapWarning)
         patch.setattr(_attribute, "_SMALL", 0 if route == "trees" else np.inf)
         fs.fit(X, y)
-    assert fs.attributions_.route == ("trees" if route == "trees" else "model calls: the table is small")
+    assert fs.explanation_.route == ("trees" if route == "trees" else "model calls: the table is small")
     return fs
 
 
@@ -105,7 +105,9 @@ def german():
     model = RandomForestClassifier(20, max_depth=6, random_state=0)
     X, y = data.X.iloc[:400], data.y.iloc[:400]
     return {
-        (route, strategy): by_route(route, FairSHAP(model, strategy=strategy, **who), X, y)
+        (route, strategy): by_route(
+            route, FairSHAP(model, **who, selector=STRATEGY(strategy, {"strategy": "strategy"})), X, y
+        )
         for route in ("trees", "calls")
         for strategy in ("threshold", "optimal")
     }
@@ -120,11 +122,11 @@ def test_both_routes_edit_the_same_cells_of_german(german, strategy):
 
 def test_ties_with_the_threshold_are_edited(german):
     walked, called = german["trees", "threshold"], german["calls", "threshold"]
-    phi = [fs.attributions_.values for fs in (walked, called)]
+    phi = [fs.explanation_.values for fs in (walked, called)]
     # Some attribution is 1/20, and rounded down by one route or the other.
     ties = np.abs(phi[0] - 0.05) < 1e-12
     assert ((phi[0] < 0.05) != (phi[1] < 0.05))[ties].any()
-    reached = {(row, str(walked.attributions_.players[k])) for row, k in np.argwhere(ties)}
+    reached = {(row, str(walked.explanation_.feature_names[k])) for row, k in np.argwhere(ties)}
     assert reached <= set(cells(walked))
 
 
@@ -224,7 +226,7 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
     X, y, model = problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairshapWarning)
-        plan = match(X, y, sensitive="sex", privileged=1.0, matching=Nearest(k=k))
+        plan = match(X, y, sensitive="sex", privileged=1.0, matcher=Nearest(k=k))
     found = {}
     for route, n_jobs, kind in (
         ("trees", 1, "pandas"),
@@ -240,7 +242,7 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
         fs = by_route(route, FairSHAP(model, sensitive=names[0], privileged=1.0, **params), table, y)
         columns = [list(names).index(column) for column in fs.edits_.column]
         edits = sorted(zip(fs.edits_.row.tolist(), columns, strict=True))
-        found[route, n_jobs, kind] = edits, fs.twin_of_.tolist(), len(fs.rounds_)
+        found[route, n_jobs, kind] = edits, fs.counterfactual_of_.tolist(), len(fs.rounds_)
     first, *others = found.values()
     assert all(other == first for other in others), found
 
@@ -253,7 +255,7 @@ def test_screening_leaves_no_tie_out(problem, threshold):
         cells(
             by_route(
                 "trees",
-                FairSHAP(model, sensitive="sex", privileged=1.0, threshold=threshold, screen=screen),
+                FairSHAP(model, sensitive="sex", privileged=1.0, threshold=threshold),
                 X,
                 y,
             )
@@ -342,12 +344,18 @@ def test_a_cell_that_is_worth_what_it_costs_is_left(twentieths):
 def test_twins_go_to_rows_whose_risk_is_equal(twentieths, risk, least):
     X, _ = twentieths
     fs = fit_twentieths(twentieths, threshold=0.9, augment=risk)
-    assert_array_equal(fs.twin_of_, np.flatnonzero(X.to_numpy()[:, 1:].sum(axis=1) >= least))
+    assert_array_equal(fs.counterfactual_of_, np.flatnonzero(X.to_numpy()[:, 1:].sum(axis=1) >= least))
 
 
 def test_why_nothing_is_edited_goes_by_ties_too(twentieths):
     X, y = twentieths
-    fs = FairSHAP(Twentieths(), sensitive="sex", privileged=1.0, threshold=0.05, frozen=["a", "b", "c", "d"])
+    fs = FairSHAP(
+        Twentieths(),
+        sensitive="sex",
+        privileged=1.0,
+        threshold=0.05,
+        constraints=EditConstraints(frozen=["a", "b", "c", "d"]),
+    )
     with pytest.warns(NothingToRepairWarning, match=r"largest attribution is 0.05, but none is left within"):
         fs.fit(X, y)
     with pytest.warns(NothingToRepairWarning, match=r"no attribution reaches threshold=0.050001"):

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairshap
-from fairshap import MatchPlan, attribute
+from fairshap import Explainer, MatchPlan, explain
 from fairshap.attribution import _game
 from fairshap.exceptions import InputError, MarginWarning
 from fairshap.metrics import discriminative_risk
@@ -57,14 +57,14 @@ def plain_shapley(model, x, r, blocks):
 @given(st.integers(0, 10_000))
 def test_values_are_those_of_a_plain_twin(seed):
     model, X, R = make_case(seed, rows=4)
-    attributions = attribute(model, X, R, **COLUMN)
+    attributions = explain(model, X, R, **COLUMN)
     expected = [plain_shapley(model, x, r, [[k] for k in range(5)]) for x, r in zip(X, R, strict=True)]
     assert_allclose(attributions.values, expected, atol=1e-9)
 
 
 def test_values_are_those_of_shap_s_exact_explainer():
     model, X, R = make_case(0, rows=10, columns=7)
-    attributions = attribute(model, X, R, **COLUMN)
+    attributions = explain(model, X, R, **COLUMN)
 
     def risk(rows):
         return np.array([plain_risk(model, row) for row in rows])
@@ -78,7 +78,9 @@ def test_values_are_those_of_shap_s_exact_explainer():
 @given(st.integers(0, 10_000), st.sampled_from(["exact", "permutation"]))
 def test_values_sum_to_the_risk_minus_the_reference_s(seed, method):
     model, X, R = make_case(seed)
-    a = attribute(model, X, R, **COLUMN, method=method, n_permutations=3, random_state=seed)
+    a = explain(
+        model, X, R, **COLUMN, random_state=seed, explainer=Explainer(method=method, n_permutations=3)
+    )
     assert_allclose(a.values.sum(axis=1), a.risk - a.reference_risk, atol=1e-12)
     assert_allclose(a.risk, discriminative_risk(model, X, **COLUMN, reduce=None), atol=1e-15)
     switched = np.where(np.arange(5) == 0, X, R)
@@ -91,7 +93,7 @@ def test_equal_cells_the_attribute_and_unused_columns_get_exactly_nothing(seed):
     model, X, R = make_case(seed)
     model.coefficients[3] = 0
     model.interactions[3], model.interactions[:, 3] = 0, 0
-    values = attribute(model, X, R, **COLUMN).values
+    values = explain(model, X, R, **COLUMN).values
     assert (values[X == R] == 0).all()
     assert (values[:, 0] == 0).all()
     assert_allclose(values[:, 3], 0, atol=1e-15)
@@ -108,7 +110,7 @@ def test_columns_that_do_the_same_get_the_same(seed):
     model.interactions[2], model.interactions[:, 2] = model.interactions[1], model.interactions[:, 1]
     model.interactions[2, 2] = model.interactions[1, 1] = 0
     model.interactions[1, 2] = model.interactions[2, 1] = 0.3
-    values = attribute(model, X, R, **COLUMN).values
+    values = explain(model, X, R, **COLUMN).values
     assert_allclose(values[:, 1], values[:, 2], atol=1e-12)
 
 
@@ -125,9 +127,9 @@ def test_the_values_of_a_mixture_of_references_are_the_mixture_of_the_values(see
         np.tile([weight, 1 - weight], 6),
         np.zeros(12),
     )
-    mixed = attribute(model, X, both, **COLUMN)
+    mixed = explain(model, X, both, **COLUMN)
     alone = [
-        attribute(model, X, MatchPlan(6, rows, reference, np.ones(6), np.zeros(6)), **COLUMN)
+        explain(model, X, MatchPlan(6, rows, reference, np.ones(6), np.zeros(6)), **COLUMN)
         for reference in (first, second)
     ]
     for name in ("values", "risk", "reference_risk"):
@@ -137,7 +139,7 @@ def test_the_values_of_a_mixture_of_references_are_the_mixture_of_the_values(see
 
 def test_columns_that_belong_together_are_one_player():
     model, X, R = make_case(1, rows=6)
-    a = attribute(model, X, R, **COLUMN, players={"pair": [1, 3]})
+    a = explain(model, X, R, **COLUMN, explainer=Explainer(feature_groups={"pair": [1, 3]}))
     assert a.players == (0, "pair", 2, 4)
     expected = [plain_shapley(model, x, r, [[0], [1, 3], [2], [4]]) for x, r in zip(X, R, strict=True)]
     assert_allclose(a.values, expected, atol=1e-9)
@@ -146,7 +148,7 @@ def test_columns_that_belong_together_are_one_player():
 def test_the_attribute_cannot_share_a_player():
     model, X, R = make_case(1)
     with pytest.raises(InputError, match="holds the sensitive column"):
-        attribute(model, X, R, **COLUMN, players=[[0, 1]])
+        explain(model, X, R, **COLUMN, explainer=Explainer(feature_groups=[[0, 1]]))
 
 
 def test_a_plan_and_its_reference_rows_give_the_same(library):
@@ -156,8 +158,8 @@ def test_a_plan_and_its_reference_rows_give_the_same(library):
     X = to_library(d.X, library)
     plan = fairshap.match(X, d.y, sensitive="group", privileged="a")
     R = to_library(d.X.iloc[plan.best].reset_index(drop=True), library)
-    by_plan = attribute(model, X, plan, sensitive="group", privileged="a")
-    by_rows = attribute(model, X, R, sensitive="group", privileged="a")
+    by_plan = explain(model, X, plan, sensitive="group", privileged="a")
+    by_rows = explain(model, X, R, sensitive="group", privileged="a")
     assert_array_equal(by_plan.values, by_rows.values)
     assert set(columns) < set(by_plan.players)
     assert type(by_plan.frame()) is type(X)
@@ -166,18 +168,18 @@ def test_a_plan_and_its_reference_rows_give_the_same(library):
 def test_rows_without_a_reference_have_no_values():
     model, X, _ = make_case(2, rows=4)
     plan = MatchPlan(4, np.array([0, 2]), np.array([1, 3]), np.ones(2), np.zeros(2))
-    a = attribute(model, X, plan, **COLUMN)
+    a = explain(model, X, plan, **COLUMN)
     assert a.status.tolist() == ["exact", "unmatched", "exact", "unmatched"]
     assert np.isnan(a.values[[1, 3]]).all()
     assert np.isnan(a.standard_errors[[1, 3]]).all()
     assert not np.isnan(a.values[[0, 2]]).any()
-    assert repr(a) == "Attributions(4 rows x 5 players: 2 exact, 2 unmatched, by model calls)"
+    assert repr(a) == "Explanation(4 rows x 5 players: 2 exact, 2 unmatched, by model calls)"
 
 
 def test_many_players_are_estimated_and_it_is_said():
     model, X, R = make_case(3, rows=8, columns=7)
-    exact = attribute(model, X, R, **COLUMN)
-    a = attribute(model, X, R, **COLUMN, max_exact=3, n_permutations=200, random_state=0)
+    exact = explain(model, X, R, **COLUMN)
+    a = explain(model, X, R, **COLUMN, random_state=0, explainer=Explainer(max_exact=3, n_permutations=200))
     q = (X != R)[:, 1:].sum(axis=1)
     assert_array_equal(a.status, np.where(q > 3, "estimated", "exact"))
     assert {"exact", "estimated"} == set(a.status)
@@ -187,25 +189,29 @@ def test_many_players_are_estimated_and_it_is_said():
     gap = np.abs(a.values - exact.values)[estimated]
     assert (gap <= 5 * a.standard_errors[estimated] + 1e-12).all()
     assert gap.max() > 0
-    again = attribute(model, X, R, **COLUMN, max_exact=3, n_permutations=200, random_state=0)
+    again = explain(
+        model, X, R, **COLUMN, random_state=0, explainer=Explainer(max_exact=3, n_permutations=200)
+    )
     assert_array_equal(a.values, again.values)
-    other = attribute(model, X, R, **COLUMN, max_exact=3, n_permutations=200, random_state=1)
+    other = explain(
+        model, X, R, **COLUMN, random_state=1, explainer=Explainer(max_exact=3, n_permutations=200)
+    )
     assert (a.values != other.values).any()
 
 
 def test_an_estimate_does_not_depend_on_which_other_rows_there_are():
     model, X, R = make_case(4, rows=8, columns=7)
     options = {**COLUMN, "method": "permutation", "n_permutations": 5, "random_state": 0}
-    whole = attribute(model, X, R, **options)
-    half = attribute(model, X[:4], R[:4], **options)
+    whole = explain(model, X, R, **options)
+    half = explain(model, X[:4], R[:4], **options)
     assert_array_equal(whole.values[:4], half.values)
 
 
 def test_the_size_of_a_call_makes_no_difference(monkeypatch):
     model, X, R = make_case(5, rows=30, columns=6)
-    whole = attribute(model, X, R, **COLUMN)
+    whole = explain(model, X, R, **COLUMN)
     monkeypatch.setattr("fairshap._models._risk.CALL_CELLS", 30)
-    small = attribute(model, X, R, **COLUMN)
+    small = explain(model, X, R, **COLUMN)
     assert_allclose(small.values, whole.values, atol=1e-15)
 
 
@@ -219,13 +225,13 @@ def test_the_model_is_asked_about_each_row_once():
     model, X, _ = make_case(6, levels=20)
     X = np.vstack([X[:2]] * 5)
     counting = Counting(model.coefficients, model.interactions)
-    attribute(counting, X, X[np.arange(10) ^ 1], **COLUMN)
+    explain(counting, X, X[np.arange(10) ^ 1], **COLUMN)
     assert len(np.unique(counting.rows, axis=0)) == len(counting.rows) == 2 * 2**4
 
 
 def test_a_collision_of_fingerprints_costs_time_and_nothing_else(monkeypatch):
     model, X, R = make_case(7)
-    right = attribute(model, X, R, **COLUMN)
+    right = explain(model, X, R, **COLUMN)
     fingerprints = _game.Game._fingerprints
 
     def colliding(self, pairs, active, coalitions, salt):
@@ -233,7 +239,7 @@ def test_a_collision_of_fingerprints_costs_time_and_nothing_else(monkeypatch):
         return hashes % 2 if salt == 0 else hashes
 
     monkeypatch.setattr(_game.Game, "_fingerprints", colliding)
-    assert_array_equal(attribute(model, X, R, **COLUMN).values, right.values)
+    assert_array_equal(explain(model, X, R, **COLUMN).values, right.values)
 
 
 def test_several_values_are_compared_with_the_privileged_one():
@@ -244,7 +250,7 @@ def test_several_values_are_compared_with_the_privileged_one():
     p = {v: model.predict_proba(X.assign(race=v))[:, 1] for v in "wbh"}
     risk = discriminative_risk(model, X, sensitive="race", privileged="w", reduce=None)
     assert_allclose(risk, np.maximum(abs(p["w"] - p["b"]), abs(p["w"] - p["h"])), atol=1e-12)
-    a = attribute(model, X, X.iloc[::-1], sensitive="race", privileged="w")
+    a = explain(model, X, X.iloc[::-1], sensitive="race", privileged="w")
     assert_allclose(a.risk, risk, atol=1e-12)
     assert_allclose(a.values.sum(axis=1), a.risk - a.reference_risk, atol=1e-12)
 
@@ -255,7 +261,7 @@ def test_a_quantity_keeps_its_own_value_and_is_compared_with_the_other_median():
     model = NumpyLogistic([0.05, 1.0, -1.0], rng.normal(size=(3, 3)) / 1000)
     options = {"sensitive": 0, "privileged": lambda age: age > 25}
     R = X[[1, 0, 3, 2, 5, 4]]
-    a = attribute(model, X, R, **options)
+    a = explain(model, X, R, **options)
     for i in range(6):
         other = 50 if X[i, 0] < 25 else 22
 
@@ -279,7 +285,7 @@ def test_a_quantity_that_is_missing_has_no_values():
             p = np.nan_to_num(X[:, 0]) * X[:, 1] / 1000
             return np.column_stack([1 - p, p])
 
-    a = attribute(Model(), X, X[::-1], sensitive=0, privileged=lambda age: age > 25)
+    a = explain(Model(), X, X[::-1], sensitive=0, privileged=lambda age: age > 25)
     assert a.status.tolist() == ["exact", "unmatched", "exact", "exact"]
     assert np.isnan(a.risk).tolist() == [False, True, False, False]
 
@@ -288,9 +294,9 @@ def test_the_errors_of_references_that_share_their_walks_add_up():
     model, X, _ = make_case(11, rows=6, columns=7, levels=9)
     rows = np.arange(6)
     options = {**COLUMN, "method": "permutation", "n_permutations": 8, "random_state": 0}
-    one = attribute(model, X, MatchPlan(6, rows, (rows + 1) % 6, np.ones(6), np.zeros(6)), **options)
+    one = explain(model, X, MatchPlan(6, rows, (rows + 1) % 6, np.ones(6), np.zeros(6)), **options)
     again = MatchPlan(6, np.repeat(rows, 4), np.repeat((rows + 1) % 6, 4), np.full(24, 0.25), np.zeros(24))
-    four = attribute(model, X, again, **options)
+    four = explain(model, X, again, **options)
     assert_allclose(four.standard_errors, one.standard_errors, atol=1e-15)
     assert (one.standard_errors > 0).any()
 
@@ -298,7 +304,7 @@ def test_the_errors_of_references_that_share_their_walks_add_up():
 def test_players_that_read_alike_have_columns_of_their_own():
     model, X, R = make_case(12)
     frames = [pd.DataFrame(rows, columns=["s", 1, "1", "x", "y"]) for rows in (X, R)]
-    frame = attribute(model, *frames, sensitive="s", privileged=1).frame()
+    frame = explain(model, *frames, sensitive="s", privileged=1).frame()
     assert frame.shape == (12, 4 + 5)
 
 
@@ -309,7 +315,7 @@ def test_margins_are_attributed_in_their_own_units():
 
     X = np.array([[0, 1.0], [1, 5.0]])
     with pytest.warns(MarginWarning):
-        a = attribute(Margin(), X, X[::-1], **COLUMN)
+        a = explain(Margin(), X, X[::-1], **COLUMN)
     assert_allclose(a.values[:, 1], [-12, 12])
 
 
@@ -325,19 +331,19 @@ def test_margins_are_attributed_in_their_own_units():
 def test_bad_options_are_refused(options, message):
     model, X, R = make_case(0)
     with pytest.raises(InputError, match=message):
-        attribute(model, X, R, **COLUMN, **options)
+        explain(model, X, R, **COLUMN, **options)
 
 
 def test_too_many_players_for_the_exact_method_are_refused():
     X = np.vstack([np.zeros(30), np.ones(30)])
     with pytest.raises(InputError, match=r"in 29 players: 2\^29 coalitions are too many"):
-        attribute(NumpyLogistic(np.ones(30)), X, X[::-1], **COLUMN, method="exact")
+        explain(NumpyLogistic(np.ones(30)), X, X[::-1], **COLUMN, explainer=Explainer(method="exact"))
 
 
 def test_references_are_not_rounded_to_the_type_of_the_table():
     model, X, R = make_case(9)
-    expected = attribute(model, X, R + 0.5, **COLUMN).values
-    assert_array_equal(attribute(model, X.astype(int), R + 0.5, **COLUMN).values, expected)
+    expected = explain(model, X, R + 0.5, **COLUMN).values
+    assert_array_equal(explain(model, X.astype(int), R + 0.5, **COLUMN).values, expected)
     assert (expected != 0).any()
 
 
@@ -345,7 +351,7 @@ def test_a_plan_for_another_table_is_refused():
     model, X, _ = make_case(0)
     plan = MatchPlan(3, np.array([0]), np.array([1]), np.ones(1), np.zeros(1))
     with pytest.raises(InputError, match="is one for 3 rows, X has 12"):
-        attribute(model, X, plan, **COLUMN)
+        explain(model, X, plan, **COLUMN)
 
 
 def test_nothing_that_was_given_is_changed():
@@ -353,6 +359,6 @@ def test_nothing_that_was_given_is_changed():
     before = X.copy(), R.copy()
     X.setflags(write=False)
     R.setflags(write=False)
-    attribute(model, X, R, **COLUMN)
+    explain(model, X, R, **COLUMN)
     assert_array_equal(X, before[0])
     assert_array_equal(R, before[1])

@@ -5,7 +5,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
-from fairshap import attribute, datasets, match
+from fairshap import datasets, explain, match
 from fairshap._frames import Players
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Setting
@@ -26,7 +26,7 @@ MODELS = {
 def ask(name, price=0.01, most_cells=3):
     model = MODELS[name].fit(X, Y)
     plan = match(X, Y, **WHO)
-    phi = attribute(model, X, plan, **WHO).values
+    phi = explain(model, X, plan, **WHO).values
     setting = Setting.read(X, SENSITIVE, 1.0)
     risk, players = Risk(Scorer(model), setting), Players.read(setting.own)
     rows, references = np.arange(len(X)), plan.best
@@ -72,7 +72,7 @@ def test_it_does_at_least_as_well_as_the_threshold():
 
 def test_rows_of_many_players_get_the_best_of_a_sequence(monkeypatch):
     exact = ask("xgboost", most_cells=4)
-    monkeypatch.setattr("fairshap.attribution._best._BY_TREES", 1)
+    monkeypatch.setattr("fairshap.attribution._subsets._BY_TREES", 1)
     greedy = ask("xgboost", most_cells=4)
     totals = [after + 0.01 * replaced.sum(axis=1) for replaced, _, _, after, _ in (exact, greedy)]
     assert (totals[0] <= totals[1] + 1e-6).all()

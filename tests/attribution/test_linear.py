@@ -13,7 +13,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFea
 from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, MatchPlan, attribute, datasets
+from fairshap import Explainer, FairSHAP, MatchPlan, datasets, explain
 from fairshap.attribution import _attribute
 from fairshap.exceptions import MarginWarning
 
@@ -58,10 +58,10 @@ def encoder():
 
 
 def both_routes(model, X, monkeypatch, **options):
-    linear = attribute(model, X, pairs(), **options)
+    linear = explain(model, X, pairs(), **options)
     with monkeypatch.context() as patch:
         patch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, X, pairs(), **options)
+        calls = explain(model, X, pairs(), **options)
     assert calls.route == "model calls: the table is small"
     assert linear.route == "weights"
     assert_allclose(linear.values, calls.values, atol=1e-9)
@@ -119,7 +119,7 @@ def test_plain_arrays_need_no_preprocessing(monkeypatch):
         both_routes(model.fit(X, y), X, monkeypatch, sensitive=0, privileged=1)
     # XGBoost tells its weights to six digits only.
     rounded = XGBClassifier(booster="gblinear").fit(X, y)
-    route = attribute(rounded, X, pairs(), sensitive=0, privileged=1).route
+    route = explain(rounded, X, pairs(), sensitive=0, privileged=1).route
     assert route.startswith("model calls: its weights give an output that differs from its own by")
 
 
@@ -136,17 +136,17 @@ def test_a_margin_changes_by_the_same_whatever_the_rest(mixed, monkeypatch):
 def test_what_is_not_linear_or_not_by_column_is_called(mixed):
     X, y = mixed
     curved = make_pipeline(encoder(), SVC(kernel="rbf", probability=True, random_state=0)).fit(X, y)
-    assert attribute(curved, X, pairs(), **WHO).route.startswith("model calls: SVC is neither")
+    assert explain(curved, X, pairs(), **WHO).route.startswith("model calls: SVC is neither")
     crossed = make_pipeline(
         encoder(), PolynomialFeatures(2, include_bias=False), LogisticRegression(max_iter=500)
     ).fit(X, y)
-    assert "together" in attribute(crossed, X, pairs(), **WHO).route
+    assert "together" in explain(crossed, X, pairs(), **WHO).route
     model = make_pipeline(encoder(), LogisticRegression()).fit(X, y)
-    estimated = attribute(model, X, pairs(), **WHO, method="permutation", n_permutations=4)
+    estimated = explain(model, X, pairs(), **WHO, explainer=Explainer(method="permutation", n_permutations=4))
     assert estimated.route.startswith("model calls: permutations were asked for")
     assert "estimated" in estimated.status
     model[-1].predict_proba = LogisticRegression().fit(model[:-1].transform(X), y[::-1]).predict_proba
-    assert "differs from its own" in attribute(model, X, pairs(), **WHO).route
+    assert "differs from its own" in explain(model, X, pairs(), **WHO).route
 
 
 def test_many_players_are_exact_and_threads_make_no_difference():
@@ -162,10 +162,10 @@ def test_many_players_are_exact_and_threads_make_no_difference():
             threshold=0.001,
             random_state=0,
         ).fit(X, y)
-        results.append(fs.attributions_)
-    assert fs.attributions_.route == "weights"
-    assert set(fs.attributions_.status) == {"exact"}
-    assert (np.count_nonzero(fs.attributions_.values, axis=1) > 12).any()
+        results.append(fs.explanation_)
+    assert fs.explanation_.route == "weights"
+    assert set(fs.explanation_.status) == {"exact"}
+    assert (np.count_nonzero(fs.explanation_.values, axis=1) > 12).any()
     a, b = results
     assert a.values.tobytes() == b.values.tobytes()
     assert_allclose(a.values.sum(axis=1), a.risk - a.reference_risk, atol=1e-11)

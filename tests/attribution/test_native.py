@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 import fairshap
-from fairshap import FairSHAP, MatchPlan, attribute, datasets
+from fairshap import Explainer, FairSHAP, MatchPlan, datasets, explain
 from fairshap.attribution import _attribute
-from fairshap.attribution._native import TreeGame
+from fairshap.attribution._trees import TreeGame
 from tests.conftest import to_library
 
 N = 500
@@ -54,10 +54,10 @@ def some_pairs(n):
 
 def both_routes(model, X, plan, monkeypatch, **options):
     """Return the attributions by trees and by calls of the model."""
-    trees = attribute(model, X, plan, **options)
+    trees = explain(model, X, plan, **options)
     with monkeypatch.context() as patch:
         patch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, X, plan, **options)
+        calls = explain(model, X, plan, **options)
     assert calls.route == "model calls: the table is small"
     return trees, calls
 
@@ -199,16 +199,16 @@ def test_every_library_takes_the_same_route(mixed, library):
     X = mixed[0].drop(columns="job")
     model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=20)).fit(X, mixed[1])
     options = {"sensitive": "sex", "privileged": "m"}
-    elsewhere = attribute(model, to_library(X, library), some_pairs(2 * N), **options)
+    elsewhere = explain(model, to_library(X, library), some_pairs(2 * N), **options)
     assert elsewhere.route == "trees"
-    assert elsewhere.values.tobytes() == attribute(model, X, some_pairs(2 * N), **options).values.tobytes()
+    assert elsewhere.values.tobytes() == explain(model, X, some_pairs(2 * N), **options).values.tobytes()
 
 
 def test_any_number_of_threads_gives_the_same_bytes(mixed):
     X, y = mixed
     model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=20)).fit(X, y)
     options = {"sensitive": "sex", "privileged": "m"}
-    runs = [attribute(model, X, some_pairs(2 * N), **options, n_jobs=n) for n in (1, 2, 3)]
+    runs = [explain(model, X, some_pairs(2 * N), **options, n_jobs=n) for n in (1, 2, 3)]
     assert runs[0].route == "trees"
     for run in runs[1:]:
         assert run.values.tobytes() == runs[0].values.tobytes()
@@ -242,7 +242,7 @@ def test_what_cannot_be_walked_is_called_and_it_is_said_why(reason, numbers):
     rows = np.arange(0, N)
     X[:, 5:] = 0.0
     plan = MatchPlan(2 * N, rows, (rows + N + 1) % (2 * N), np.ones(N), np.zeros(N))
-    result = attribute(model, X, plan, sensitive=0, privileged=1, max_exact=4)
+    result = explain(model, X, plan, sensitive=0, privileged=1, explainer=Explainer(max_exact=4))
     assert result.route.startswith("model calls: ")
     assert reason.partition(",")[0] in result.route
 
@@ -251,8 +251,8 @@ def test_too_many_active_players_are_estimated(numbers):
     X, y = numbers
     model = XGBClassifier(n_estimators=20).fit(X, y)
     options = {"sensitive": 0, "privileged": 1, "random_state": 0, "n_permutations": 60}
-    exact = attribute(model, X, some_pairs(2 * N), **options)
-    result = attribute(model, X, some_pairs(2 * N), **options, max_exact=4)
+    exact = explain(model, X, some_pairs(2 * N), **options)
+    result = explain(model, X, some_pairs(2 * N), **options, explainer=Explainer(max_exact=4))
     assert result.route == "trees"
     assert {"exact", "estimated"} < set(result.status)
     estimated = result.status == "estimated"
@@ -260,9 +260,9 @@ def test_too_many_active_players_are_estimated(numbers):
     gap = np.abs(result.values - exact.values)[estimated]
     assert 0 < gap.max() < 0.1
     assert (gap <= 6 * result.standard_errors[estimated] + 1e-12).mean() > 0.999
-    again = attribute(model, X, some_pairs(2 * N), **options, max_exact=4, n_jobs=1)
+    again = explain(model, X, some_pairs(2 * N), **options, n_jobs=1, explainer=Explainer(max_exact=4))
     assert again.values.tobytes() == result.values.tobytes()
-    everything = attribute(model, X, some_pairs(2 * N), **options, method="permutation")
+    everything = explain(model, X, some_pairs(2 * N), **options, explainer=Explainer(method="permutation"))
     assert everything.route == "trees"
     assert_allclose(everything.values.sum(axis=1), everything.risk - everything.reference_risk, atol=1e-12)
 
@@ -294,7 +294,7 @@ def test_preprocessing_that_makes_no_numbers_is_called(mixed):
     X, y = mixed
     X = X.astype({"sex": "category", "town": "category"})
     model = make_pipeline(FunctionTransformer(keep_words), LGBMClassifier(n_estimators=5, verbose=-1))
-    result = attribute(model.fit(X, y), X, some_pairs(2 * N), sensitive="sex", privileged="m")
+    result = explain(model.fit(X, y), X, some_pairs(2 * N), sensitive="sex", privileged="m")
     assert result.route.startswith("model calls: its preprocessing gives no numbers (")
     assert np.nanmax(result.risk) > 0
 
@@ -303,8 +303,8 @@ def test_the_sampler_goes_by_trees_and_says_so():
     d = datasets.load("compas")
     fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     fs.fit(d.X, d.y)
-    assert fs.attributions_.route == "trees"
-    assert repr(fs.attributions_) == "Attributions(7214 rows x 9 players: 7214 exact, by trees)"
+    assert fs.explanation_.route == "trees"
+    assert repr(fs.explanation_) == "Explanation(7214 rows x 9 players: 7214 exact, by trees)"
 
 
 @pytest.mark.parametrize(
@@ -320,8 +320,8 @@ def test_screening_skips_rows_and_changes_no_edit(model, k, numbers):
     references = (rows + N + 1 + 7 * (np.arange(k * N) % k)) % (2 * N)
     plan = MatchPlan(2 * N, rows, references, np.full(k * N, 1 / k), np.zeros(k * N))
     options = {"sensitive": 0, "privileged": 1, "threshold": 0.1}
-    whole = attribute(model, X, plan, **options)
-    screened = attribute(model, X, plan, **options, screen=True)
+    whole = explain(model, X, plan, **options)
+    screened = explain(model, X, plan, **options)
     skipped = screened.status == "skipped"
     assert 10 < skipped.sum() < N
     assert np.isnan(screened.values[skipped]).all()
@@ -339,12 +339,10 @@ def test_the_sampler_screens_when_asked(numbers):
     X, y = numbers
     ledgers = []
     for screen in (False, True):
-        fs = FairSHAP(
-            XGBClassifier(n_estimators=40), sensitive=0, privileged=1, screen=screen, random_state=0
-        )
+        fs = FairSHAP(XGBClassifier(n_estimators=40), sensitive=0, privileged=1, random_state=0)
         fs.fit(X, y)
         ledgers.append(fs.edits_.frame())
-        assert ("skipped" in fs.attributions_.status) == screen
+        assert ("skipped" in fs.explanation_.status) == screen
     pd.testing.assert_frame_equal(*ledgers)
 
 
@@ -358,8 +356,8 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     )
     options = {"sensitive": 0, "privileged": 1, "random_state": 0, "n_permutations": 512, "max_exact": 2}
     options["threshold"] = 0.05
-    result = attribute(model, X, some_pairs(2 * N), **options)
-    exact = attribute(model, X, some_pairs(2 * N), sensitive=0, privileged=1)
+    result = explain(model, X, some_pairs(2 * N), **options)
+    exact = explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1)
     error = result.standard_errors
     estimated = result.status == "estimated"
     assert estimated.sum() > 100
@@ -368,13 +366,13 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     clear = np.abs(result.values - 0.05) > 5 * error
     assert 0.8 < clear[estimated].all(axis=1).mean() < 1
     assert ((result.values >= 0.05) == (exact.values >= 0.05))[estimated & clear.all(axis=1)].all()
-    again = attribute(model, X, some_pairs(2 * N), **options, n_jobs=1)
+    again = explain(model, X, some_pairs(2 * N), **options, n_jobs=1)
     assert again.values.tobytes() == result.values.tobytes()
     # What two references of a row decide together is not clear from one of them.
     rows, references = np.repeat(np.arange(N), 2), (np.repeat(np.arange(N), 2) * 3 + np.arange(2 * N)) % N + N
     double = MatchPlan(2 * N, rows, references, np.full(2 * N, 0.5), np.zeros(2 * N))
     drawn.clear()
-    result = attribute(model, X, double, **options | {"n_permutations": 64})
+    result = explain(model, X, double, **options | {"n_permutations": 64})
     assert sum(drawn) % 3 == 0
     assert (result.status == "estimated").sum() <= sum(drawn) / 3 <= 2 * N
 
@@ -382,7 +380,7 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
 def test_what_cannot_be_screened_is_not_skipped(numbers):
     X, y = np.nan_to_num(numbers[0]), numbers[1]
     model = LogisticRegression().fit(X, y)
-    result = attribute(model, X, some_pairs(2 * N), sensitive=0, privileged=1, threshold=0.05, screen=True)
+    result = explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1, threshold=0.05)
     assert set(result.status[:N]) == {"exact"}
 
 
@@ -390,4 +388,4 @@ def test_screening_needs_a_threshold(numbers):
     X, y = numbers
     model = XGBClassifier(n_estimators=2).fit(X, y)
     with pytest.raises(fairshap.exceptions.InputError, match="give the threshold too"):
-        attribute(model, X, some_pairs(2 * N), sensitive=0, privileged=1, screen=True)
+        explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1)

@@ -30,7 +30,7 @@ from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBClassifier, XGBRegressor, XGBRFRegressor
 
 import fairshap
-from fairshap import ColumnEncoder, MatchPlan, attribute, metrics
+from fairshap import ColumnEncoder, Explainer, MatchPlan, explain, metrics
 from fairshap._models import Scorer
 from fairshap.attribution import _attribute
 from tests.conftest import examples
@@ -68,7 +68,7 @@ def test_the_values_of_total_variation_are_those_of_its_definition(n_classes):
     y = np.digitize(X[:, 1] * (1 + X[:, 0]) + X[:, 2], np.linspace(-1, 1, n_classes - 1))
     model = LogisticRegression().fit(X, y)
     rows = np.arange(8)
-    found = attribute(model, X[rows], X[rows + 9], **WHO)
+    found = explain(model, X[rows], X[rows + 9], **WHO)
     for row in rows:
         risk, phi = everything_by_loops(model, X[row], X[row + 9], 5)
         assert_allclose(found.risk[row], risk, atol=1e-12)
@@ -109,9 +109,9 @@ def some_pairs(n):
 def both_routes(model, X, plan, monkeypatch, **options):
     with monkeypatch.context() as patch:
         patch.setattr(_attribute, "_SMALL", 0)
-        native = attribute(model, X, plan, **WHO, **options)
+        native = explain(model, X, plan, **WHO, **options)
         patch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, X, plan, **WHO, **options)
+        calls = explain(model, X, plan, **WHO, **options)
     assert calls.route == "model calls: the table is small"
     return native, calls
 
@@ -183,9 +183,9 @@ def test_categories_of_a_frame_are_walked_for_a_regressor_too(monkeypatch):
     ):
         model.fit(frame, y)
         monkeypatch.setattr(_attribute, "_SMALL", 0)
-        trees = attribute(model, frame, some_pairs(400), sensitive="a", privileged=1)
+        trees = explain(model, frame, some_pairs(400), sensitive="a", privileged=1)
         monkeypatch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, frame, some_pairs(400), sensitive="a", privileged=1)
+        calls = explain(model, frame, some_pairs(400), sensitive="a", privileged=1)
         assert trees.route == "trees"
         assert_allclose(trees.values, calls.values, atol=1e-5)
 
@@ -195,12 +195,11 @@ def test_a_large_scale_changes_the_values_by_that_scale_and_screens_the_same_row
     monkeypatch.setattr(_attribute, "_SMALL", 0)
     X, y = some_rows(3, 300, missing=True)
     small, large = (
-        attribute(
+        explain(
             DecisionTreeRegressor(random_state=0, max_depth=6).fit(X, scale * y),
             X,
             some_pairs(300),
             threshold=0.5 * scale,
-            screen=screen,
             **WHO,
         )
         for scale in (1.0, 2.0**40)
@@ -259,9 +258,9 @@ def test_regressors_that_are_no_sums_are_called(reason, monkeypatch):
 def test_rounding_that_drowns_the_trees_is_left_to_the_model(monkeypatch):
     X, y = some_rows(6, 200, missing=False)
     monkeypatch.setattr(_attribute, "_SMALL", 0)
-    drowned = attribute(XGBRegressor(n_estimators=50).fit(X, y + 1e6), X, some_pairs(200), **WHO)
+    drowned = explain(XGBRegressor(n_estimators=50).fit(X, y + 1e6), X, some_pairs(200), **WHO)
     assert "give an output that differs from its own" in drowned.route
-    clear = attribute(XGBRegressor(n_estimators=50).fit(X, y + 100), X, some_pairs(200), **WHO)
+    clear = explain(XGBRegressor(n_estimators=50).fit(X, y + 100), X, some_pairs(200), **WHO)
     assert clear.route == "trees"
 
 
@@ -291,8 +290,8 @@ def test_more_than_two_classes_are_called_with_the_reason(model, monkeypatch):
 def test_estimates_of_more_classes_add_up():
     X, y = some_rows(8, 60, missing=False)
     model = GaussianNB().fit(X, np.digitize(y, [-1, 1]))
-    exact = attribute(model, X, some_pairs(60), **WHO)
-    some = attribute(model, X, some_pairs(60), method="permutation", random_state=0, **WHO)
+    exact = explain(model, X, some_pairs(60), **WHO)
+    some = explain(model, X, some_pairs(60), random_state=0, **WHO, explainer=Explainer(method="permutation"))
     assert_allclose(np.nansum(some.values, axis=1), np.nansum(exact.values, axis=1), atol=1e-12)
     assert np.nanmax(np.abs(some.values - exact.values)) < 0.05
 
@@ -301,7 +300,7 @@ def test_the_steps_alone_repair_a_quantity():
     X, y = some_rows(9, 300, missing=True)
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
     plan = fairshap.match(X, y, **WHO)
-    edits = fairshap.select_edits(attribute(model, X, plan, **WHO), X, plan, threshold=0.1)
+    edits = fairshap.select_edits(explain(model, X, plan, **WHO), X, plan, threshold=0.1)
     assert len(edits) > 0
     assert (edits.phi >= 0.1 - 1e-9).all()
 

@@ -19,10 +19,10 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from xgboost import XGBClassifier
 
-from fairshap import Edits, FairSHAP, FairSHAPClassifier, datasets, metrics
+from fairshap import Edits, Explainer, FairSHAP, FairSHAPClassifier, datasets, metrics
 from fairshap._kernels.shapley import AllCoalitions
 from fairshap.attribution import _attribute
-from fairshap.attribution._game import Game
+from fairshap.attribution._calls import Game
 from fairshap.edits import certify
 from fairshap.exceptions import InputError
 from fairshap.matching import Nearest
@@ -118,7 +118,7 @@ def repair(name, seed, kind, library, players, is_small, options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_attribute, "_SMALL", np.inf if is_small else 0)
         fs.fit(X, y, **fit)
-    assert fs.attributions_.route.startswith("model calls" if is_small else route)
+    assert fs.explanation_.route.startswith("model calls" if is_small else route)
     return fs, X
 
 
@@ -140,7 +140,7 @@ def test_the_risk_after_is_that_before_less_the_attributions_plus_the_residual(c
     assert_array_equal(c["row"], np.arange(len(c)))
     assert_allclose(gaps_of(frame), 0.0, atol=atol)
     edited = np.isin(c["row"], fs.edits_.row)
-    unmatched = fs.attributions_.status == "unmatched"
+    unmatched = fs.explanation_.status == "unmatched"
     assert_array_equal(c["residual"].isna(), unmatched)
     assert_array_equal(c["sum_phi"].isna(), unmatched)
     assert (c.loc[~edited & ~unmatched, ["sum_phi", "residual"]] == 0).all(axis=None)
@@ -155,10 +155,10 @@ def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch)
     model, route, atol = MODELS[name]
     X, y = people_of(0, 300, missing=name in TAKE_MISSING)
     who = {"sensitive": "who", "privileged": "a"}
-    fs = FairSHAP(model, **who, threshold=0.01, matching=Nearest(k=k), random_state=0)
+    fs = FairSHAP(model, **who, random_state=0, threshold=0.01, matcher=Nearest(k=k))
     X_fair, _ = fs.fit_resample(X, y)
     c = fs.certificate_
-    assert fs.attributions_.route.startswith(route)
+    assert fs.explanation_.route.startswith(route)
     assert_allclose(gaps_of(c), 0.0, atol=atol)
     assert len(fs.edits_) > 20
     assert c["residual"].abs().max() > 1e-3
@@ -169,14 +169,18 @@ def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch)
     # A player counts once, however many of its columns are edited; here each has one.
     expected = np.bincount(fs.edits_.row, fs.edits_.phi, minlength=len(X))
     assert_allclose(c["sum_phi"], expected)
-    best = fs.matches_.frame().groupby("row").first()
+    best = fs.explanation_.match_plan.frame().groupby("row").first()
     assert_array_equal(c["distance"], best["distance"])
 
 
 def test_a_player_of_several_columns_counts_once():
     X, y = people_of(1, 200)
     fs = FairSHAP(
-        sensitive="who", privileged="a", threshold=0.01, players={"both": ["income", "town"]}, random_state=0
+        sensitive="who",
+        privileged="a",
+        random_state=0,
+        threshold=0.01,
+        explainer=Explainer(feature_groups={"both": ["income", "town"]}),
     )
     fs.fit(X, y)
     ledger = fs.edits_.frame()
@@ -200,9 +204,9 @@ def test_the_residual_is_what_edited_and_kept_players_do_together(seed):
         random_state=0,
     ).fit(X, y)
     residual = fs.certificate_["residual"]
-    players = fs.attributions_.switched
+    players = fs.explanation_.features
     for row in np.unique(fs.edits_.row)[:5]:
-        pair = np.array([row]), fs.matches_.best[[row]]
+        pair = np.array([row]), fs.explanation_.match_plan.best[[row]]
         game = Game(fs._evidence.risk, players, *pair)
         q = int(game.q[0])
         values, active = game.values(np.array([0]), q, AllCoalitions(q))
@@ -294,9 +298,7 @@ def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
 
 def test_the_classifier_s_repair_is_certified(repaired):
     fs, data, _ = repaired
-    clf = FairSHAPClassifier(
-        sensitive=data.sensitive, privileged=data.privileged, random_state=0, holdout=None
-    )
+    clf = FairSHAPClassifier(FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0))
     clf.fit(data.X, data.y)
     pd.testing.assert_frame_equal(clf.repair_.certificate_, fs.certificate_)
 

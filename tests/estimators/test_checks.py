@@ -7,7 +7,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairshap import FairSHAPClassifier, FairSHAPRegressor
+from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher
 
 
 class AboveMedian:
@@ -24,13 +24,13 @@ above_median = AboveMedian()
 
 
 WHO = {"sensitive": 0, "privileged": above_median, "threshold": 0.01, "random_state": 0}
-REPAIRING = FairSHAPClassifier(LogisticRegression(), **WHO)
+REPAIRING = FairSHAPClassifier(FairSHAP(LogisticRegression(), **WHO))
 BOOSTED = FairSHAPClassifier(
-    HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO
+    FairSHAP(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO)
 )
-REGRESSING = FairSHAPRegressor(KernelRidge(kernel="rbf"), **WHO, bins=2)
+REGRESSING = FairSHAPRegressor(FairSHAP(KernelRidge(kernel="rbf"), **WHO, matcher=NearestMatcher(bins=2)))
 BOOSTED_REGRESSOR = FairSHAPRegressor(
-    HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1, random_state=0), **WHO
+    FairSHAP(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1, random_state=0), **WHO)
 )
 CHECKED = [REPAIRING, BOOSTED, REGRESSING, BOOSTED_REGRESSOR]
 

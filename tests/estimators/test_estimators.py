@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
 import fairshap
-from fairshap import FairSHAP, FairSHAPClassifier, datasets
+from fairshap import Explainer, FairSHAP, FairSHAPClassifier, datasets
 from fairshap.exceptions import (
     ColumnError,
     GroupError,
@@ -89,9 +89,9 @@ def test_the_steps_alone_are_the_sampler():
     fs = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     repaired, _ = fs.fit_resample(D.X, D.y)
     plan = fairshap.match(D.X, D.y, **WHO)
-    assert_array_equal(plan.reference, fs.matches_.reference)
-    attributions = fairshap.attribute(fs.model_, D.X, plan, **SETTING)
-    assert_array_equal(attributions.values, fs.attributions_.values)
+    assert_array_equal(plan.reference, fs.explanation_.match_plan.reference)
+    attributions = fairshap.explain(fs.model_, D.X, plan, **SETTING)
+    assert_array_equal(attributions.values, fs.explanation_.values)
     edits = fairshap.select_edits(attributions, D.X, plan, threshold=0.05)
     pd.testing.assert_frame_equal(edits.apply(D.X), repaired)
     pd.testing.assert_frame_equal(fs.edits_.frame(), edits.frame())
@@ -106,8 +106,8 @@ def test_every_library_gives_the_same_repair_in_its_own_frame(library):
     if library != "pandas":
         assert repaired.schema == X.schema
     assert to_pandas(repaired).equals(to_pandas(to_library(expected, library)))
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(X, D.y.to_numpy())
-    on_pandas = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(X, D.y.to_numpy())
+    on_pandas = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     assert_allclose(classifier.predict_proba(X), on_pandas.predict_proba(D.X))
 
 
@@ -118,17 +118,23 @@ def test_an_encoded_array_comes_back_as_an_array(dtype):
     )
     array = X.to_numpy(dtype)
     together = {"district": [0, 1], "colour": [2, 3, 4]}
-    fs = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1, players=together, random_state=0)
+    fs = FairSHAP(
+        XGBClassifier(**QUICK),
+        sensitive=5,
+        privileged=1,
+        random_state=0,
+        explainer=Explainer(feature_groups=together),
+    )
     repaired, _ = fs.fit_resample(array, D.y)
     assert type(repaired) is np.ndarray
     assert repaired.dtype == dtype
-    assert fs.attributions_.players == ("district", "colour", 5, 6, 7)
+    assert fs.explanation_.feature_names == ("district", "colour", 5, 6, 7)
     assert len(fs.edits_) > 0
     for block in together.values():
         assert (repaired[:, block].sum(axis=1) == 1).all()
     alone = FairSHAP(XGBClassifier(**QUICK), sensitive=5, privileged=1, random_state=0)
     alone.fit(array, D.y)
-    assert alone.attributions_.values.shape == array.shape
+    assert alone.explanation_.values.shape == array.shape
 
 
 def test_the_index_may_be_anything_and_repeat():
@@ -142,7 +148,9 @@ def test_the_index_may_be_anything_and_repeat():
 
 
 def test_the_classifier_consults_repairs_and_retrains():
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING, augment=None).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING, counterfactuals=None)).fit(
+        D.X, D.y
+    )
     repaired = classifier.repair_.edits_.apply(D.X)
     assert len(classifier.repair_.edits_) > 0
     by_hand = fairshap.ColumnEncoder().fit(repaired)
@@ -154,11 +162,11 @@ def test_the_classifier_consults_repairs_and_retrains():
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-1, 1), (3, 7)])
 def test_labels_come_back_as_they_were_given(labels):
     y = np.array(labels)[D.y]
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING, positive=labels[0]).fit(D.X, y)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, y)
     assert classifier.classes_.tolist() == sorted(labels)
     assert classifier.repair_.positive_ == labels[0]
     assert set(classifier.repair_.model_.predict(D.X).tolist()) == set(labels)
-    plain = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y)
+    plain = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     assert_array_equal(classifier.predict(D.X), np.array(labels)[plain.predict(D.X)])
     assert len(classifier.repair_.edits_) == len(plain.repair_.edits_)
 
@@ -168,13 +176,13 @@ def test_an_attribute_beside_the_table_is_seen_by_the_consulted_model_only(libra
     fs = FairSHAP(XGBClassifier(**QUICK), privileged="a", random_state=0)
     repaired, _ = fs.fit_resample(X, D.y, sensitive_features=s)
     assert list(to_pandas(repaired).columns) == ["district", "skill", "colour", "commute"]
-    assert fs.attributions_.players == ("district", "skill", "colour", "commute")
+    assert fs.explanation_.feature_names == ("district", "skill", "colour", "commute")
     assert len(fs.edits_) > 0
     assert fs.model_.n_features_in_ == 5
     inside = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     inside.fit(D.X[["district", "skill", "colour", "commute", "group"]], D.y)
     assert_array_equal(fs.edits_.row, inside.edits_.row)
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), privileged="a", random_state=0)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), privileged="a", random_state=0))
     classifier.fit(X, D.y, sensitive_features=s)
     assert classifier.estimator_.n_features_in_ == classifier.n_features_in_ == 4
     assert classifier.predict(X).shape == (300,)
@@ -206,7 +214,7 @@ def test_a_fitted_model_is_consulted_as_it_is():
     expected, _ = FairSHAP(XGBClassifier(**QUICK), **SETTING).fit_resample(D.X, D.y)
     pd.testing.assert_frame_equal(repaired, expected)
     assert fs.model_.estimator is pipeline
-    classifier = FairSHAPClassifier(FrozenEstimator(pipeline), **SETTING).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(FairSHAP(FrozenEstimator(pipeline), **SETTING)).fit(D.X, D.y)
     assert classifier.estimator_ is not pipeline
     assert classifier.repair_.model_.estimator is pipeline
     beside = FairSHAP(FrozenEstimator(model), privileged=1, random_state=0)
@@ -220,13 +228,15 @@ def test_in_a_pipeline_rows_are_edited_at_fit_and_never_at_predict():
     sampler = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     pipeline = make_sampling_pipeline(sampler, fairshap.ColumnEncoder(), XGBClassifier(**QUICK))
     pipeline.fit(D.X, D.y)
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING, augment=None).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING, counterfactuals=None)).fit(
+        D.X, D.y
+    )
     assert_allclose(pipeline.predict_proba(D.X), classifier.predict_proba(D.X))
     assert isinstance(pipeline, SamplingPipeline)
 
 
 def test_parameters_are_searched_and_validated_like_any_other():
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING))
     search = GridSearchCV(classifier, {"threshold": [0.02, 0.05], "estimator__max_depth": [2, 3]}, cv=2)
     search.fit(D.X, D.y)
     assert set(search.best_params_) == {"threshold", "estimator__max_depth"}
@@ -240,10 +250,10 @@ def test_parameters_are_searched_and_validated_like_any_other():
 def test_the_same_seed_gives_the_same_bytes():
     options = {**SETTING, "method": "permutation", "n_permutations": 4, "random_state": 3}
     runs = [FairSHAP(XGBClassifier(**QUICK), **options).fit(D.X, D.y) for _ in range(2)]
-    assert runs[0].attributions_.values.tobytes() == runs[1].attributions_.values.tobytes()
-    assert (runs[0].attributions_.status == "estimated").any()
+    assert runs[0].explanation_.values.tobytes() == runs[1].explanation_.values.tobytes()
+    assert (runs[0].explanation_.status == "estimated").any()
     other = FairSHAP(XGBClassifier(**QUICK), **{**options, "random_state": 4}).fit(D.X, D.y)
-    assert (other.attributions_.values != runs[0].attributions_.values).any()
+    assert (other.explanation_.values != runs[0].explanation_.values).any()
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -272,19 +282,21 @@ NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "augment": None, "r
 def test_weights_reach_both_fits():
     weights = np.linspace(0.1, 2, 300)
     Recorder.seen.clear()
-    FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=weights)
+    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=weights)
     assert len(Recorder.seen) == 2
     for seen in Recorder.seen:
         assert_array_equal(seen, weights)
     almost_none = np.where(D.y, 1, 1e-6)
     with pytest.warns(NothingToRepairWarning):
-        light = FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=almost_none)
+        light = FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(
+            NUMBERS, D.y, sample_weight=almost_none
+        )
     assert (light.predict(NUMBERS) == 1).all()
 
 
 def test_one_weight_is_the_weight_of_every_row():
     Recorder.seen.clear()
-    FairSHAPClassifier(Recorder(), **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=2.0)
+    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=2.0)
     assert len(Recorder.seen) == 2
     for seen in Recorder.seen:
         assert_array_equal(seen, np.full(300, 2.0))
@@ -294,7 +306,7 @@ def test_weights_reach_a_search_inside():
     weights = np.linspace(0.1, 2, 300)
     Recorder.seen.clear()
     search = GridSearchCV(Recorder(), {}, cv=KFold(2))
-    FairSHAPClassifier(search, **NUMBERS_SETTING).fit(NUMBERS, D.y, sample_weight=weights)
+    FairSHAPClassifier(FairSHAP(search, **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=weights)
     # Consulted and retrained: the search fits on the rows of either half, then on all of them. Before that, a
     # trial on a few rows finds out that it takes weights.
     fits = [seen for seen in Recorder.seen if len(seen) >= 150]
@@ -320,7 +332,7 @@ def test_metadata_is_routed():
         inner = Recorder().set_fit_request(sample_weight=True)
         encoded = Pipeline([("encode", fairshap.ColumnEncoder()), ("model", inner)])
         classifier = (
-            FairSHAPClassifier(encoded, privileged="a", random_state=0)
+            FairSHAPClassifier(FairSHAP(encoded, privileged="a", random_state=0))
             .set_fit_request(sensitive_features=True, sample_weight=True)
             .set_score_request(sample_weight=False)
         )
@@ -390,7 +402,7 @@ def test_rows_without_a_reference_stay_as_they_are():
         repaired, _ = fs.fit_resample(X, D.y)
     assert fs.edits_.row.min() >= 10
     assert repaired["group"].isna().sum() == 10
-    assert (fs.attributions_.status[:10] == "unmatched").all()
+    assert (fs.explanation_.status[:10] == "unmatched").all()
 
 
 def test_a_label_that_one_group_never_has_leaves_those_rows():
@@ -484,19 +496,19 @@ def test_models_that_cannot_be_consulted_are_refused():
         FairSHAP(NoScores(), **SETTING).fit(D.X, D.y)
     with pytest.raises(ModelError, match=r"ThreeColumns\.predict_proba returned an array of shape"):
         FairSHAP(ThreeColumns(), **SETTING).fit(D.X, D.y)
-    assert not hasattr(FairSHAPClassifier(NoScores()), "predict_proba")
+    assert not hasattr(FairSHAPClassifier(FairSHAP(NoScores())), "predict_proba")
     assert hasattr(FairSHAPClassifier(), "predict_proba")
-    assert not hasattr(FairSHAPClassifier(XGBClassifier()), "decision_function")
+    assert not hasattr(FairSHAPClassifier(FairSHAP(XGBClassifier())), "decision_function")
 
 
 def test_a_classifier_must_be_fitted_before_it_predicts():
     with pytest.raises(NotFittedError):
-        FairSHAPClassifier(**SETTING).predict(D.X)
+        FairSHAPClassifier(FairSHAP(**SETTING)).predict(D.X)
 
 
 @pytest.mark.parametrize("change", ["fewer", "renamed"])
 def test_other_columns_at_predict_are_refused(change):
-    classifier = FairSHAPClassifier(XGBClassifier(**QUICK), **SETTING).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     X = D.X.drop(columns="skill") if change == "fewer" else D.X.rename(columns={"skill": "skills"})
     with pytest.raises(ValueError, match="feature"):
         classifier.predict(X)

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 from xgboost import XGBClassifier, XGBRegressor
 
-from fairshap import ColumnEncoder, FairSHAP, FairSHAPClassifier, FairSHAPRegressor, metrics
+from fairshap import ColumnEncoder, FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, metrics
 from fairshap.exceptions import (
     InputError,
     MarginWarning,
@@ -77,8 +77,11 @@ def test_any_regressor_repairs_a_raw_table(estimator):
 
 def assert_references_are_of_the_same_bin(fs):
     bins = pd.qcut(PAY, 10, labels=False)
-    assert len(fs.matches_) > 250
-    assert (bins[fs.matches_.row].to_numpy() == bins[fs.matches_.reference].to_numpy()).all()
+    assert len(fs.explanation_.match_plan) > 250
+    assert (
+        bins[fs.explanation_.match_plan.row].to_numpy()
+        == bins[fs.explanation_.match_plan.reference].to_numpy()
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -95,13 +98,13 @@ def test_several_classes_are_repaired(estimator):
     assert fs.positive_ is None
     assert len(fs.edits_) > 0
     labels = RANK.to_numpy()
-    assert (labels[fs.matches_.row] == labels[fs.matches_.reference]).all()
-    assert np.nanmax(fs.attributions_.risk) <= 1
-    assert FairSHAP(estimator, positive="high", **WHO, random_state=0).fit(table, RANK).positive_ == "high"
+    assert (labels[fs.explanation_.match_plan.row] == labels[fs.explanation_.match_plan.reference]).all()
+    assert np.nanmax(fs.explanation_.risk) <= 1
+    assert FairSHAP(estimator, **WHO, random_state=0).fit(table, RANK).positive_ == "high"
 
 
 def test_the_regressor_consults_repairs_and_retrains():
-    reg = FairSHAPRegressor(random_state=0, **WHO).fit(X, PAY)
+    reg = FairSHAPRegressor(FairSHAP(random_state=0, **WHO)).fit(X, PAY)
     assert isinstance(reg.repair_.model_, Pipeline)
     assert isinstance(reg.repair_.model_[-1], HistGradientBoostingRegressor)
     assert not hasattr(reg, "classes_")
@@ -115,7 +118,7 @@ def test_the_regressor_consults_repairs_and_retrains():
 
 
 def test_the_classifier_predicts_any_number_of_labels():
-    clf = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO, random_state=0).fit(X, RANK)
+    clf = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **WHO, random_state=0)).fit(X, RANK)
     assert clf.classes_.tolist() == ["high", "low", "middle"]
     assert clf.predict_proba(X).shape == (300, 3)
     assert clf.score(X, RANK) > 0.7
@@ -124,18 +127,20 @@ def test_the_classifier_predicts_any_number_of_labels():
 
 def test_a_target_of_whole_numbers_is_a_quantity_to_a_regressor():
     y = PAY.round().astype(int)
-    whole = FairSHAPRegressor(random_state=0, **WHO).fit(X, y)
+    whole = FairSHAPRegressor(FairSHAP(random_state=0, **WHO)).fit(X, y)
     assert whole.predict(X).shape == (300,)
     with pytest.raises(TargetError, match="labels or a quantity"):
         FairSHAP(**WHO).fit(X, y)
-    fs = FairSHAP(bins=10, random_state=0, **WHO).fit(X, y)
+    fs = FairSHAP(random_state=0, **WHO, matcher=NearestMatcher(bins=10)).fit(X, y)
     assert is_regressor(fs.model_)
     assert fs.edits_.frame().equals(whole.repair_.edits_.frame())
 
 
 def test_fewer_bins_have_more_to_choose_from():
     distances = [
-        FairSHAP(XGBRegressor(**QUICK), bins=bins, **WHO, random_state=0).fit(X, PAY).matches_.distance.mean()
+        FairSHAP(XGBRegressor(**QUICK), **WHO, random_state=0, matcher=NearestMatcher(bins=bins))
+        .fit(X, PAY)
+        .explanation_.match_plan.distance.mean()
         for bins in (2, 5, 10)
     ]
     assert distances == sorted(distances)
@@ -143,16 +148,18 @@ def test_fewer_bins_have_more_to_choose_from():
 
 def test_labels_that_are_numbers_can_be_matched_by_bins():
     y = np.digitize(PAY, np.quantile(PAY, np.linspace(0, 1, 21)[1:-1]))
-    clf = FairSHAPClassifier(GaussianNB(), bins=4, **WHO, random_state=0).fit(X.drop(columns="age"), y)
+    clf = FairSHAPClassifier(
+        FairSHAP(GaussianNB(), **WHO, random_state=0, matcher=NearestMatcher(bins=4))
+    ).fit(X.drop(columns="age"), y)
     assert len(clf.classes_) == 20
-    plan = clf.repair_.matches_
+    plan = clf.repair_.explanation_.match_plan
     assert (y[plan.row] // 5 == y[plan.reference] // 5).all()
     assert (y[plan.row] != y[plan.reference]).any()
 
 
 def test_a_fitted_regressor_is_consulted_as_it_is():
     model = make_pipeline(ColumnEncoder(), HistGradientBoostingRegressor(random_state=0)).fit(X, PAY)
-    reg = FairSHAPRegressor(FrozenEstimator(model), **WHO, random_state=0).fit(X, PAY)
+    reg = FairSHAPRegressor(FairSHAP(FrozenEstimator(model), **WHO, random_state=0)).fit(X, PAY)
     assert reg.repair_.model_.estimator is model
     assert len(reg.repair_.edits_) > 0
     assert reg.estimator_ is not model
@@ -168,13 +175,15 @@ def test_an_attribute_beside_the_table_and_weights_work(target, library):
     assert len(model.repair_.edits_) > 0
     assert model.n_features_in_ == 3
     unweighted = kind(**options).fit(table, y, sensitive_features=X["sex"])
-    assert (model.repair_.attributions_.risk != unweighted.repair_.attributions_.risk).any()
+    assert (model.repair_.explanation_.risk != unweighted.repair_.explanation_.risk).any()
     assert len(model.predict(table)) == 300
 
 
 def test_metadata_is_routed_to_a_regressor():
     with config_context(enable_metadata_routing=True):
-        reg = FairSHAPRegressor(random_state=0, bins=5, **WHO).set_fit_request(sample_weight=True)
+        reg = FairSHAPRegressor(
+            FairSHAP(random_state=0, **WHO, matcher=NearestMatcher(bins=5))
+        ).set_fit_request(sample_weight=True)
         reg.set_score_request(sample_weight=True)
         scores = cross_val_score(reg, X, PAY, params={"sample_weight": np.ones(300)}, cv=3)
         asked = HistGradientBoostingRegressor(random_state=0).set_fit_request(sample_weight=True)
@@ -192,13 +201,13 @@ def test_every_library_gives_the_same_repair_of_a_quantity(library):
 
 def test_in_a_pipeline_and_a_search_a_regressor_is_like_any_other():
     pipe = make_sampling_pipeline(
-        FairSHAP(XGBRegressor(**QUICK), bins=5, **WHO, random_state=0),
+        FairSHAP(XGBRegressor(**QUICK), **WHO, random_state=0, matcher=NearestMatcher(bins=5)),
         ColumnEncoder(),
         HistGradientBoostingRegressor(random_state=0),
     )
     assert cross_val_score(pipe, X, PAY, cv=3).min() > 0.3
     search = GridSearchCV(
-        FairSHAPRegressor(XGBRegressor(**QUICK), **WHO, random_state=0),
+        FairSHAPRegressor(FairSHAP(XGBRegressor(**QUICK), **WHO, random_state=0)),
         {"threshold": [20.0, None], "bins": [5]},
         cv=2,
     )
@@ -208,7 +217,7 @@ def test_in_a_pipeline_and_a_search_a_regressor_is_like_any_other():
 def test_the_risk_of_a_linear_regressor_cannot_be_lowered():
     table = X.fillna({"age": 40.0})
     with pytest.warns(NothingToRepairWarning, match=r"whatever the other columns hold.*no edit can lower it"):
-        FairSHAPRegressor(Ridge(), **WHO, random_state=0).fit(table, PAY)
+        FairSHAPRegressor(FairSHAP(Ridge(), **WHO, random_state=0)).fit(table, PAY)
 
 
 def test_a_regressor_that_never_asks_has_nothing_to_repair():
@@ -240,22 +249,42 @@ def test_the_default_threshold_goes_with_the_unit():
     ("make", "y", "error", "message"),
     [
         (lambda: FairSHAP(LogisticRegression(), **WHO), PAY, TargetError, "Unknown label type: continuous"),
-        (lambda: FairSHAPClassifier(**WHO), PAY, TargetError, "Unknown label type: continuous"),
+        (lambda: FairSHAPClassifier(FairSHAP(**WHO)), PAY, TargetError, "Unknown label type: continuous"),
         (lambda: FairSHAP(Ridge(), **WHO), RANK, TargetError, "y holds text, such as"),
-        (lambda: FairSHAPRegressor(**WHO), RANK, TargetError, "y holds text, such as"),
-        (lambda: FairSHAPRegressor(**WHO), PAY * 0 + 1, TargetError, "one value only, 1"),
-        (lambda: FairSHAPRegressor(**WHO), PAY.where(PAY > 1200), TargetError, "missing values"),
-        (lambda: FairSHAPRegressor(**WHO), PAY.where(PAY > 1200, np.inf), TargetError, "infinite"),
-        (lambda: FairSHAPRegressor(**WHO), np.zeros((300, 2)), TargetError, "1d array"),
-        (lambda: FairSHAPRegressor(positive=1, **WHO), PAY, TargetError, "Leave positive out"),
-        (lambda: FairSHAP(positive="high", **WHO), PAY, TargetError, "Leave positive out"),
-        (lambda: FairSHAP(bins=1, **WHO), PAY, InputError, "bins=1 is not a number"),
-        (lambda: FairSHAP(bins="a", **WHO), PAY, InputError, "bins='a' is not a number"),
-        (lambda: FairSHAP(bins=301, **WHO), PAY, InputError, "bins=301 are more than the 300 rows"),
-        (lambda: FairSHAP(bins=3, **WHO), RANK, TargetError, "y holds text"),
-        (lambda: FairSHAP(LogisticRegression(), bins=3, **WHO), RANK, TargetError, "y holds text"),
-        (lambda: FairSHAPRegressor(GaussianNB(), **WHO), PAY, ModelError, "GaussianNB is not a regressor"),
-        (lambda: FairSHAPClassifier(Ridge(), **WHO), RANK, ModelError, "Ridge is a regressor"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), RANK, TargetError, "y holds text, such as"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY * 0 + 1, TargetError, "one value only, 1"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY.where(PAY > 1200), TargetError, "missing values"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY.where(PAY > 1200, np.inf), TargetError, "infinite"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), np.zeros((300, 2)), TargetError, "1d array"),
+        (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY, TargetError, "Leave positive out"),
+        (lambda: FairSHAP(**WHO), PAY, TargetError, "Leave positive out"),
+        (lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=1)), PAY, InputError, "bins=1 is not a number"),
+        (
+            lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins="a")),
+            PAY,
+            InputError,
+            "bins='a' is not a number",
+        ),
+        (
+            lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=301)),
+            PAY,
+            InputError,
+            "bins=301 are more than the 300 rows",
+        ),
+        (lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=3)), RANK, TargetError, "y holds text"),
+        (
+            lambda: FairSHAP(LogisticRegression(), **WHO, matcher=NearestMatcher(bins=3)),
+            RANK,
+            TargetError,
+            "y holds text",
+        ),
+        (
+            lambda: FairSHAPRegressor(FairSHAP(GaussianNB(), **WHO)),
+            PAY,
+            ModelError,
+            "GaussianNB is not a regressor",
+        ),
+        (lambda: FairSHAPClassifier(FairSHAP(Ridge(), **WHO)), RANK, ModelError, "Ridge is a regressor"),
         (lambda: FairSHAP(threshold=-1, **WHO), PAY, InputError, "threshold=-1"),
     ],
 )
@@ -274,11 +303,13 @@ def test_margins_of_more_than_two_classes_are_refused():
 
 def test_weights_for_a_regressor_that_takes_none_are_refused():
     with pytest.raises(ModelError, match="KNeighborsRegressor takes no sample_weight"):
-        FairSHAPRegressor(KNeighborsRegressor(), **WHO).fit(X, PAY, sample_weight=np.ones(300))
+        FairSHAPRegressor(FairSHAP(KNeighborsRegressor(), **WHO)).fit(X, PAY, sample_weight=np.ones(300))
 
 
 def test_tags_are_those_of_the_estimator():
     assert get_tags(FairSHAPRegressor()).estimator_type == "regressor"
     assert get_tags(FairSHAPRegressor()).input_tags.allow_nan
-    assert not get_tags(FairSHAPRegressor(LinearRegression())).input_tags.allow_nan
-    assert get_tags(FairSHAPClassifier(HistGradientBoostingClassifier())).classifier_tags.multi_class
+    assert not get_tags(FairSHAPRegressor(FairSHAP(LinearRegression()))).input_tags.allow_nan
+    assert get_tags(
+        FairSHAPClassifier(FairSHAP(HistGradientBoostingClassifier()))
+    ).classifier_tags.multi_class

@@ -9,7 +9,16 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, budget_curve, tune
+from fairshap import (
+    FairSHAP,
+    FairSHAPClassifier,
+    FairSHAPRegressor,
+    Iterative,
+    NearestMatcher,
+    Threshold,
+    budget_curve,
+    tune,
+)
 from fairshap._models import fit_model, repeats_of
 from fairshap.exceptions import InputError, ModelError, SkippedWarning, WeightsWarning
 from tests.models.models import DATA, TARGET, UNWEIGHED, WEIGHED, WHO, piped
@@ -26,10 +35,10 @@ EITHER = pytest.mark.parametrize("routing", [False, True], ids=["plain", "routed
 
 @pytest.mark.parametrize("name", WEIGHED)
 def test_twins_are_weighed_by_whatever_takes_weights(name):
-    clf = FairSHAPClassifier(WEIGHED[name], **LOW).fit(X, Y)
-    fs = FairSHAP(WEIGHED[name], **LOW, augment="edited")
+    clf = FairSHAPClassifier(FairSHAP(WEIGHED[name], **LOW)).fit(X, Y)
+    fs = FairSHAP(WEIGHED[name], **LOW, counterfactuals="edited")
     X_fair, y = fs.fit_resample(X, Y)
-    assert len(clf.repair_.twin_of_) == len(fs.twin_of_) > 0
+    assert len(clf.repair_.counterfactual_of_) == len(fs.counterfactual_of_) > 0
     by_hand = fit_model(WEIGHED[name], X_fair, y.to_numpy(), {"sample_weight": fs.sample_weight_})
     assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))
     unweighed = fit_model(WEIGHED[name], X_fair, y.to_numpy())
@@ -38,10 +47,10 @@ def test_twins_are_weighed_by_whatever_takes_weights(name):
 
 @pytest.mark.parametrize("name", ["a pipeline", "a pipeline in a pipeline"])
 def test_metadata_routing_changes_nothing_for_a_pipeline(name):
-    plain = FairSHAPClassifier(WEIGHED[name], **LOW).fit(X, Y)
+    plain = FairSHAPClassifier(FairSHAP(WEIGHED[name], **LOW)).fit(X, Y)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = FairSHAPClassifier(WEIGHED[name], **LOW).fit(X, Y)
-    assert len(routed.repair_.twin_of_) > 0
+        routed = FairSHAPClassifier(FairSHAP(WEIGHED[name], **LOW)).fit(X, Y)
+    assert len(routed.repair_.counterfactual_of_) > 0
     assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
 
 
@@ -49,8 +58,8 @@ def test_metadata_routing_changes_nothing_for_a_pipeline(name):
 def test_a_search_that_requests_no_weights_gets_none_where_metadata_is_routed(name):
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.warns(WeightsWarning, match=r"GridSearchCV takes no .*set_fit_request\(sample_weight=Tr"):
-            clf = FairSHAPClassifier(WEIGHED[name], **LOW).fit(X, Y)
-        assert len(clf.repair_.edits_) > len(clf.repair_.twin_of_) == 0
+            clf = FairSHAPClassifier(FairSHAP(WEIGHED[name], **LOW)).fit(X, Y)
+        assert len(clf.repair_.edits_) > len(clf.repair_.counterfactual_of_) == 0
 
 
 @pytest.mark.parametrize("name", UNWEIGHED)
@@ -59,26 +68,28 @@ def test_without_weights_there_are_no_twins_unless_they_are_asked_for(name, rout
     with sklearn.config_context(enable_metadata_routing=routing):
         said = type(UNWEIGHED[name]).__name__
         with pytest.warns(WeightsWarning, match=rf"{said} .*so that edited rows get no twins.*augment=None"):
-            clf = FairSHAPClassifier(UNWEIGHED[name], **LOW).fit(X, Y)
-        assert len(clf.repair_.edits_) > len(clf.repair_.twin_of_) == 0
+            clf = FairSHAPClassifier(FairSHAP(UNWEIGHED[name], **LOW)).fit(X, Y)
+        assert len(clf.repair_.edits_) > len(clf.repair_.counterfactual_of_) == 0
         with pytest.warns(WeightsWarning, match=rf"{said} .*so that rows are repeated instead"):
-            twins = FairSHAPClassifier(UNWEIGHED[name], **LOW, augment="edited").fit(X, Y)
+            twins = FairSHAPClassifier(FairSHAP(UNWEIGHED[name], **LOW, counterfactuals="edited")).fit(X, Y)
         repair = twins.repair_
-        assert len(repair.twin_of_) > 0
+        assert len(repair.counterfactual_of_) > 0
         rows = np.repeat(np.arange(len(repair.sample_weight_)), repeats_of(repair.sample_weight_))
         X_fair, y = clone(repair).fit_resample(X, Y)
         by_hand = fit_model(UNWEIGHED[name], X_fair.iloc[rows], y.to_numpy()[rows])
         assert_array_equal(twins.predict_proba(X), by_hand.predict_proba(X))
         # Each row counts as much as before, alone or with its twin.
-        origin = np.concatenate([np.arange(len(X)), repair.twin_of_])[rows]
+        origin = np.concatenate([np.arange(len(X)), repair.counterfactual_of_])[rows]
         assert len(set(np.bincount(origin))) == 1
 
 
 def test_several_twins_of_a_row_count_together_as_a_row_without():
     few = X.assign(group=np.where(np.arange(len(X)) % 5 == 0, "c", X["group"]))
     with pytest.warns(WeightsWarning, match="rows are repeated"):
-        clf = FairSHAPClassifier(KNeighborsClassifier(), **LOW, augment="edited").fit(few, Y)
-    repeats, of = repeats_of(clf.repair_.sample_weight_), clf.repair_.twin_of_
+        clf = FairSHAPClassifier(FairSHAP(KNeighborsClassifier(), **LOW, counterfactuals="edited")).fit(
+            few, Y
+        )
+    repeats, of = repeats_of(clf.repair_.sample_weight_), clf.repair_.counterfactual_of_
     counts = np.bincount(np.concatenate([np.arange(len(X)), of]))
     assert {1, 3} <= set(counts)
     shares = np.bincount(np.concatenate([np.arange(len(X)), of]), weights=repeats)
@@ -86,9 +97,9 @@ def test_several_twins_of_a_row_count_together_as_a_row_without():
 
 
 def test_where_all_rows_have_twins_nothing_is_repeated_and_nothing_said():
-    clf = FairSHAPClassifier(KNeighborsClassifier(), **LOW, augment="all").fit(X, Y)
-    assert len(clf.repair_.twin_of_) == len(X)
-    FairSHAPClassifier(KNeighborsClassifier(), **LOW, augment=None).fit(X, Y)
+    clf = FairSHAPClassifier(FairSHAP(KNeighborsClassifier(), **LOW, counterfactuals="all")).fit(X, Y)
+    assert len(clf.repair_.counterfactual_of_) == len(X)
+    FairSHAPClassifier(FairSHAP(KNeighborsClassifier(), **LOW, counterfactuals=None)).fit(X, Y)
 
 
 @EITHER
@@ -98,11 +109,11 @@ def test_a_transformed_target_has_twins(routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         if routing:
             with pytest.warns(WeightsWarning, match="TransformedTargetRegressor takes no sample_weight"):
-                reg = FairSHAPRegressor(target, **LOW, bins=2).fit(X, y)
+                reg = FairSHAPRegressor(FairSHAP(target, **LOW, matcher=NearestMatcher(bins=2))).fit(X, y)
         else:
-            reg = FairSHAPRegressor(target, **LOW, bins=2).fit(X, y)
+            reg = FairSHAPRegressor(FairSHAP(target, **LOW, matcher=NearestMatcher(bins=2))).fit(X, y)
     assert len(reg.repair_.edits_) > 0
-    assert (len(reg.repair_.twin_of_) > 0) != routing
+    assert (len(reg.repair_.counterfactual_of_) > 0) != routing
 
 
 def never(*_):
@@ -115,7 +126,7 @@ def test_weights_of_the_user_s_that_cannot_be_passed_are_refused_before_the_repa
     for model in (UNWEIGHED[name], FrozenEstimator(UNWEIGHED[name])):
         said = f"sample_weight is given, but {type(UNWEIGHED[name]).__name__} takes no sample_weight"
         with pytest.raises(ModelError, match=said):
-            FairSHAPClassifier(model, **WHO).fit(X, Y, sample_weight=np.ones(len(X)))
+            FairSHAPClassifier(FairSHAP(model, **WHO)).fit(X, Y, sample_weight=np.ones(len(X)))
     monkeypatch.undo()
     monkeypatch.setattr("fairshap.estimators._sampler.fit_model", never)
     with pytest.raises(ModelError, match=said):
@@ -125,21 +136,27 @@ def test_weights_of_the_user_s_that_cannot_be_passed_are_refused_before_the_repa
 def test_a_calibration_that_keeps_the_weights_to_itself_is_told():
     weights = np.linspace(0.5, 2, len(X))
     with pytest.warns(UserWarning, match="sample weights will only be used for the calibration"):
-        FairSHAPClassifier(UNWEIGHED["calibration"], **LOW, augment=None).fit(X, Y, sample_weight=weights)
+        FairSHAPClassifier(FairSHAP(UNWEIGHED["calibration"], **LOW, counterfactuals=None)).fit(
+            X, Y, sample_weight=weights
+        )
     with pytest.raises(ModelError, match=r"does not pass sample_weight on .*Leave out sample_weight or"):
-        FairSHAPClassifier(UNWEIGHED["calibration"], **LOW, augment="all").fit(X, Y, sample_weight=weights)
+        FairSHAPClassifier(FairSHAP(UNWEIGHED["calibration"], **LOW, counterfactuals="all")).fit(
+            X, Y, sample_weight=weights
+        )
 
 
 def test_weights_of_the_user_s_reach_a_search_of_a_pipeline():
     weights = np.where(Y, 1.0, 1e-6)
-    clf = FairSHAPClassifier(WEIGHED["a search"], **LOW, augment=None)
+    clf = FairSHAPClassifier(FairSHAP(WEIGHED["a search"], **LOW, counterfactuals=None))
     with pytest.warns(UserWarning, match="nothing to repair"):
         assert (clf.fit(X, Y, sample_weight=weights).predict(X) == 1).all()
 
 
 def test_further_rounds_repeat_rows_too():
-    fs = FairSHAP(KNeighborsClassifier(), **WHO, strategy="iterative", max_rounds=2, augment="edited")
-    assert len(fs.fit(X, Y).twin_of_) > 0
+    fs = FairSHAP(
+        KNeighborsClassifier(), **WHO, counterfactuals="edited", selector=Iterative(Threshold(), max_rounds=2)
+    )
+    assert len(fs.fit(X, Y).counterfactual_of_) > 0
 
 
 @EITHER

@@ -167,7 +167,7 @@ def test_every_entry_says_it_once(twice):
     X, y, who, _ = twice
     model = LogisticRegression()
     assert warned(lambda: FairSHAP(model, **who).fit(X, y)) == 1
-    assert warned(lambda: FairSHAPClassifier(model, **who, threshold="auto").fit(X, y)) == 1
+    assert warned(lambda: FairSHAPClassifier(FairSHAP(model, **who, threshold="auto")).fit(X, y)) == 1
     assert warned(lambda: FairSHAP(model, **who).fit(X, y).report()) == 1
     quick = {**who, "n_folds": 2, "random_state": 0}
     assert warned(lambda: tune(X, y, model, **quick, thresholds=[0.05], n_repeats=1)) == 1

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from xgboost import XGBClassifier
 
-from fairshap import ColumnEncoder, FairSHAP, attribute, datasets, match, metrics
+from fairshap import ColumnEncoder, Explainer, FairSHAP, NearestMatcher, datasets, explain, match, metrics
 from fairshap._frames import Table
 from fairshap._problem import Groups, Setting
 from fairshap.attribution import _attribute
@@ -92,12 +92,12 @@ MODELS = {
 def test_native_routes_compare_as_calls_do(name, comparison, who, people, monkeypatch):
     X, y = people
     model = MODELS[name].fit(X, y)
-    plan = match(X, y, **who, pairing="each")
+    plan = match(X, y, **who, matcher=NearestMatcher(pairing="each"))
     options = {**who, "comparison": comparison, "random_state": 0}
     results = []
     for small in (0, np.inf):
         monkeypatch.setattr(_attribute, "_SMALL", small)
-        results.append(attribute(model, X, plan, **options))
+        results.append(explain(model, X, plan, **options))
     native, calls = results
     assert native.route == ("weights" if name == "weights" else "trees")
     assert calls.route.startswith("model calls")
@@ -110,7 +110,7 @@ def test_native_routes_compare_as_calls_do(name, comparison, who, people, monkey
 
 def test_pairing_with_each_group_gives_a_reference_of_each(people):
     X, y = people
-    plan = match(X, y, sensitive="race", privileged="p", pairing="each")
+    plan = match(X, y, sensitive="race", privileged="p", matcher=NearestMatcher(pairing="each"))
     privileged = np.flatnonzero(X["race"] == "p")
     for row in privileged[:20]:
         mine = plan.row == row
@@ -175,7 +175,7 @@ def test_several_attributes_beside_the_table(people, library):
     beside = FairSHAP(model, privileged=("m", "p"), threshold=0.1, random_state=0)
     X_fair, _ = beside.fit_resample(to_library(rest, library), y, sensitive_features=X[["sex", "race"]])
     assert type(X_fair) is type(to_library(rest, library))
-    assert_allclose(beside.attributions_.risk, within.attributions_.risk, atol=1e-7)
+    assert_allclose(beside.explanation_.risk, within.explanation_.risk, atol=1e-7)
     assert len(beside.edits_) == len(within.edits_) > 0
 
 
@@ -186,12 +186,12 @@ def test_race_is_repaired_end_to_end():
             XGBClassifier(),
             sensitive=d.sensitive,
             privileged=d.privileged,
-            comparison=comparison,
-            pairing="each",
             random_state=0,
+            matcher=NearestMatcher(pairing="each"),
+            explainer=Explainer(comparison=comparison),
         )
         X_fair, _ = fs.fit_resample(d.X, d.y)
-        assert fs.attributions_.route == "trees"
+        assert fs.explanation_.route == "trees"
         assert len(fs.edits_) > 100
         assert (X_fair["race"] == d.X["race"]).all()
 
@@ -235,7 +235,7 @@ def test_what_cannot_be_several_groups_is_said(who, error, message, people):
 def test_unknown_choices_list_the_known_ones(people):
     X, y = people
     with pytest.raises(InputError, match=r"pairing='all' is not known; give one of 'pooled', 'each'"):
-        match(X, y, **BOTH, pairing="all")
+        match(X, y, **BOTH, matcher=NearestMatcher(pairing="all"))
     with pytest.raises(InputError, match="between='largest' is not known"):
         metrics.demographic_parity(y, y, sensitive_features=X["sex"], privileged="m", between="largest")
 

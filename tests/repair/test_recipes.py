@@ -16,7 +16,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
+from fairshap import (
+    EditConstraints,
+    FairSHAP,
+    FairSHAPClassifier,
+    FairSHAPRegressor,
+    Iterative,
+    NearestMatcher,
+    OptimalSubset,
+    Threshold,
+    datasets,
+    metrics,
+)
 from fairshap._models import fit_model
 from fairshap.attribution import _attribute
 from fairshap.exceptions import InputError, NothingToRepairWarning, WeightsWarning
@@ -37,14 +48,14 @@ def test_the_default_is_the_papers_threshold():
     assert len(X_fair) == len(X)
     assert (fs.edits_.phi >= 0.05 - 1e-9).all()
     assert fs.sample_weight_ is None
-    assert len(fs.twin_of_) == 0
+    assert len(fs.counterfactual_of_) == 0
     assert len(fs.rounds_) == 1
 
 
 def test_twins_of_the_edited_rows_follow_the_rows():
     fs, X_fair, y = repair(augment="edited")
     edited = np.unique(fs.edits_.row)
-    assert_array_equal(fs.twin_of_, edited)
+    assert_array_equal(fs.counterfactual_of_, edited)
     assert len(X_fair) == len(y) == len(fs.sample_weight_) == len(X) + len(edited)
     twins, rows = X_fair.iloc[len(X) :], X_fair.iloc[edited]
     assert (twins[DATA.sensitive].to_numpy() != rows[DATA.sensitive].to_numpy()).all()
@@ -58,8 +69,8 @@ def test_twins_of_the_edited_rows_follow_the_rows():
 def test_twins_of_all_rows_leave_the_attribute_without_use():
     _, X_fair, _ = repair(augment="all")
     model = LogisticRegression(max_iter=5000)
-    retrained = FairSHAPClassifier(model, **WHO, augment="all", random_state=0, holdout=None).fit(X, Y)
-    before = FairSHAPClassifier(model, **WHO, augment=None, random_state=0, holdout=None).fit(X, Y)
+    retrained = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="all", random_state=0)).fit(X, Y)
+    before = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals=None, random_state=0)).fit(X, Y)
     risks = [metrics.discriminative_risk(m, X, **WHO) for m in (before, retrained)]
     assert risks[1] < 1e-3 < risks[0]
     assert len(X_fair) == 2 * len(X)
@@ -72,7 +83,7 @@ def test_twins_of_the_rows_at_risk_are_those_of_the_model_that_is_asked_first(st
     at_risk = np.flatnonzero(risk >= 0.1)
     assert 0 < len(at_risk) < len(X)
     assert set(at_risk.tolist()) != set(np.unique(fs.edits_.row).tolist())
-    assert_array_equal(fs.twin_of_, at_risk)
+    assert_array_equal(fs.counterfactual_of_, at_risk)
     assert len(X_fair) == len(X) + len(at_risk)
     assert_allclose(fs.sample_weight_[at_risk], 0.5)
 
@@ -87,7 +98,7 @@ def test_twins_of_rows_at_risk_without_an_edit_are_no_reason_to_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error", NothingToRepairWarning)
         fs, _, _ = repair(threshold=np.inf, augment=0.1)
-    assert len(fs.edits_) == 0 < len(fs.twin_of_)
+    assert len(fs.edits_) == 0 < len(fs.counterfactual_of_)
     with pytest.warns(NothingToRepairWarning, match=r"no row has a risk of augment=0.999 or more\."):
         repair(threshold=np.inf, augment=0.999)
 
@@ -98,13 +109,15 @@ def test_twins_keep_the_type_of_the_table(library):
     fs, X_fair, _ = repair(X=given, augment="edited")
     assert type(X_fair) is type(given)
     sexes = to_pandas(X_fair)[DATA.sensitive].astype(str).to_numpy()
-    assert len(fs.twin_of_) > 0
-    assert (sexes[len(X) :] != sexes[fs.twin_of_]).all()
+    assert len(fs.counterfactual_of_) > 0
+    assert (sexes[len(X) :] != sexes[fs.counterfactual_of_]).all()
 
 
 def test_weights_of_the_user_are_shared_by_twins():
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    fs = FairSHAP(HistGradientBoostingClassifier(random_state=0), **WHO, augment="all", random_state=0)
+    fs = FairSHAP(
+        HistGradientBoostingClassifier(random_state=0), **WHO, counterfactuals="all", random_state=0
+    )
     fs.fit_resample(X, Y, sample_weight=weight)
     assert_allclose(fs.sample_weight_, np.concatenate([weight / 2, weight / 2]))
 
@@ -135,9 +148,9 @@ def test_a_round_that_is_taken_back_is_not_among_the_rounds():
     fs = FairSHAP(
         XGBClassifier(n_estimators=20, n_jobs=1),
         **who,
-        strategy="iterative",
-        augment="edited",
+        counterfactuals="edited",
         random_state=0,
+        selector=Iterative(Threshold()),
     )
     full = clone(fs).set_params(max_rounds=20).fit(data.X, data.y)
     assert full.rounds_[-1].n_edits == len(full.edits_)
@@ -178,7 +191,12 @@ MANY = pd.qcut(X["duration"], 3).cat.codes.to_numpy()
 def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
     rows = NUMBERS.drop(columns="duration")
     guarded = FairSHAP(
-        model, sensitive="sex", privileged=1.0, threshold=threshold, guard="label", random_state=0
+        model,
+        sensitive="sex",
+        privileged=1.0,
+        random_state=0,
+        threshold=threshold,
+        constraints=EditConstraints(reject_if="label_less_likely"),
     )
     (X_fair, _), (X_plain, _) = (
         fs.fit_resample(rows, target) for fs in (guarded, clone(guarded).set_params(guard=False))
@@ -194,7 +212,13 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
     third = np.where(np.arange(len(X)) % 10 == 0, 7, Y.to_numpy())
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, third, {}))
     kept = third != 7
-    fs = FairSHAP(frozen, **WHO, guard="label", threshold=0.03, random_state=0)
+    fs = FairSHAP(
+        frozen,
+        **WHO,
+        random_state=0,
+        threshold=0.03,
+        constraints=EditConstraints(reject_if="label_less_likely"),
+    )
     X_fair, _ = fs.fit_resample(X[kept], third[kept])
     own = np.searchsorted(frozen.classes_, third[kept])
     before, after = (frozen.predict_proba(Z)[np.arange(kept.sum()), own] for Z in (X[kept], X_fair))
@@ -206,16 +230,24 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
 
 def test_the_guard_of_labels_knows_them_by_name_or_by_number_never_by_chance():
     model = HistGradientBoostingClassifier(random_state=0)
-    by_name, names = FairSHAP(model, **WHO, guard="label", random_state=0), np.where(Y == 1, "good", "bad")
+    by_name, names = (
+        FairSHAP(model, **WHO, random_state=0, constraints=EditConstraints(reject_if="label_less_likely")),
+        np.where(Y == 1, "good", "bad"),
+    )
     expected = by_name.fit(X, names).edits_.row
     # A model of numbers is asked for the numbers of the labels.
     numbered = FrozenEstimator(fit_model(model, X, (names == "good").astype(int), {}))
     assert_array_equal(
-        FairSHAP(numbered, **WHO, guard="label", random_state=0).fit(X, names).edits_.row, expected
+        FairSHAP(numbered, **WHO, random_state=0, constraints=EditConstraints(reject_if="label_less_likely"))
+        .fit(X, names)
+        .edits_.row,
+        expected,
     )
     other = FrozenEstimator(fit_model(model, X, np.where(Y == 1, "a", "b"), {}))
     with pytest.raises(InputError, match="does not know 'bad'; it knows 'a', 'b'"):
-        FairSHAP(other, **WHO, guard="label", random_state=0).fit(X, names)
+        FairSHAP(
+            other, **WHO, random_state=0, constraints=EditConstraints(reject_if="label_less_likely")
+        ).fit(X, names)
 
 
 def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins():
@@ -224,10 +256,10 @@ def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins(
     fs = FairSHAP(
         HistGradientBoostingClassifier(random_state=0),
         **WHO,
-        guard="label",
-        bins=2,
-        threshold=0.01,
         random_state=0,
+        threshold=0.01,
+        matcher=NearestMatcher(bins=2),
+        constraints=EditConstraints(reject_if="label_less_likely"),
     )
     X_fair, _ = fs.fit_resample(rows, target)
     assert len(fs.edits_) > 0
@@ -237,7 +269,7 @@ def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins(
 
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
     model = HistGradientBoostingClassifier(random_state=0)
-    clf = FairSHAPClassifier(model, **WHO, random_state=0, holdout=None).fit(X, Y)
+    clf = FairSHAPClassifier(FairSHAP(model, **WHO, random_state=0)).fit(X, Y)
     fs, X_fair, y = repair(augment="edited")
     by_hand = fit_model(model, X_fair, y, {"sample_weight": fs.sample_weight_})
     assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))
@@ -245,20 +277,22 @@ def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
 
 def test_without_weights_or_with_the_attribute_beside_there_are_no_twins_by_default():
     with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, .* no twins"):
-        clf = FairSHAPClassifier(KNeighborsClassifier(), **WHO, random_state=0, holdout=None).fit(X, Y)
-    assert len(clf.repair_.twin_of_) == 0
+        clf = FairSHAPClassifier(FairSHAP(KNeighborsClassifier(), **WHO, random_state=0)).fit(X, Y)
+    assert len(clf.repair_.counterfactual_of_) == 0
     rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
-    clf = FairSHAPClassifier(privileged="male", random_state=0, holdout=None).fit(
+    clf = FairSHAPClassifier(FairSHAP(privileged="male", random_state=0)).fit(
         rest, Y, sensitive_features=beside
     )
-    assert len(clf.repair_.twin_of_) == 0
+    assert len(clf.repair_.counterfactual_of_) == 0
     with pytest.raises(InputError, match="augment"):
-        FairSHAP(privileged="male", augment="all", random_state=0).fit(rest, Y, sensitive_features=beside)
+        FairSHAP(privileged="male", counterfactuals="all", random_state=0).fit(
+            rest, Y, sensitive_features=beside
+        )
 
 
 def test_a_frozen_model_is_consulted_and_its_clone_trained_in_later_rounds():
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, Y, {}))
-    fs = FairSHAP(frozen, **WHO, strategy="iterative", max_rounds=2, random_state=0).fit(X, Y)
+    fs = FairSHAP(frozen, **WHO, random_state=0, selector=Iterative(Threshold(), max_rounds=2)).fit(X, Y)
     assert len(fs.edits_) == len(repair(strategy="iterative", max_rounds=2)[0].edits_)
 
 
@@ -267,8 +301,8 @@ def test_rounds_work_with_the_attribute_beside_the_table():
     fs = FairSHAP(
         HistGradientBoostingClassifier(random_state=0),
         privileged="male",
-        strategy="iterative",
         random_state=0,
+        selector=Iterative(Threshold()),
     )
     X_fair, _ = fs.fit_resample(rest, Y, sensitive_features=beside)
     assert list(X_fair.columns) == list(rest.columns)
@@ -277,11 +311,11 @@ def test_rounds_work_with_the_attribute_beside_the_table():
 
 def test_a_regressor_can_have_all_of_it():
     table, amount = X.drop(columns="credit_amount"), X["credit_amount"].astype(float)
-    reg = FairSHAPRegressor(**WHO, strategy="optimal", frozen=["age"], random_state=0, holdout=None).fit(
-        table, amount
-    )
+    reg = FairSHAPRegressor(
+        FairSHAP(**WHO, random_state=0, selector=OptimalSubset(), constraints=EditConstraints(frozen=["age"]))
+    ).fit(table, amount)
     assert "age" not in reg.repair_.edits_.column
-    assert len(reg.repair_.twin_of_) == len(np.unique(reg.repair_.edits_.row))
+    assert len(reg.repair_.counterfactual_of_) == len(np.unique(reg.repair_.edits_.row))
 
 
 @pytest.mark.parametrize(
@@ -328,10 +362,9 @@ def test_screening_changes_no_edit_whatever_the_strategy(params, monkeypatch):
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     plain, screened = (
-        FairSHAP(model, **who, screen=screen, **params, random_state=0).fit(table.X, table.y)
-        for screen in (False, True)
+        FairSHAP(model, **who, **params, random_state=0).fit(table.X, table.y) for screen in (False, True)
     )
-    assert screened.attributions_.route == "trees"
+    assert screened.explanation_.route == "trees"
     pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
 
 
@@ -340,8 +373,10 @@ def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypa
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
     for strategy in ("threshold", "optimal"):
-        fs = FairSHAP(model, **who, screen=True, strategy=strategy, random_state=0).fit(table.X, table.y)
-        assert ("skipped" in fs.attributions_.status) == (strategy == "threshold")
+        fs = FairSHAP(
+            model, **who, random_state=0, selector=STRATEGY(strategy, {"strategy": "strategy"})
+        ).fit(table.X, table.y)
+        assert ("skipped" in fs.explanation_.status) == (strategy == "threshold")
 
 
 @pytest.mark.parametrize(
@@ -364,8 +399,8 @@ def test_that_all_rows_were_screened_out_is_no_trouble(monkeypatch):
     monkeypatch.setattr(_attribute, "_SMALL", 0)
     table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     with pytest.warns(NothingToRepairWarning, match="no attribution reaches threshold=5, and the mean risk"):
-        fs = FairSHAP(**who, threshold=5, screen=True, random_state=0).fit(table.X, table.y)
-    assert set(fs.attributions_.status) == {"skipped"}
+        fs = FairSHAP(**who, random_state=0, threshold=5).fit(table.X, table.y)
+    assert set(fs.explanation_.status) == {"skipped"}
 
 
 @pytest.mark.parametrize("params", [{"strategy": "iterative"}, {"strategy": "optimal"}, {"augment": "all"}])

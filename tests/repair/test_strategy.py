@@ -148,7 +148,7 @@ def test_a_guard_has_nothing_to_do_where_nothing_is_replaced(asked, guard):
 
 
 def rise(asked, rows, replaced):
-    players = asked.attributions.switched
+    players = asked.attributions.features
     before, after = (
         risk_when_replaced(asked.risk, players, rows, asked.best[rows], who)
         for who in (np.zeros_like(replaced), replaced)
