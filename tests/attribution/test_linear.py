@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
 from fairshap import Explainer, FairSHAP, MatchPlan, datasets, explain
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.exceptions import MarginWarning
 
 N = 300
@@ -23,7 +23,7 @@ WHO = {"sensitive": "sex", "privileged": "m"}
 
 @pytest.fixture(autouse=True)
 def no_table_is_small(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def encoder():
 def both_routes(model, X, monkeypatch, **options):
     linear = explain(model, X, pairs(), **options)
     with monkeypatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf)
+        patch.setattr(_explain, "_SMALL", np.inf)
         calls = explain(model, X, pairs(), **options)
     assert calls.route == "model calls: the table is small"
     assert linear.route == "weights"

@@ -32,7 +32,7 @@ from xgboost import XGBClassifier, XGBRegressor, XGBRFRegressor
 import fairshap
 from fairshap import ColumnEncoder, Explainer, MatchPlan, explain, metrics
 from fairshap._models import Scorer
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from tests.conftest import examples
 
 WHO = {"sensitive": 0, "privileged": 1}
@@ -108,9 +108,9 @@ def some_pairs(n):
 
 def both_routes(model, X, plan, monkeypatch, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", 0)
+        patch.setattr(_explain, "_SMALL", 0)
         native = explain(model, X, plan, **WHO, **options)
-        patch.setattr(_attribute, "_SMALL", np.inf)
+        patch.setattr(_explain, "_SMALL", np.inf)
         calls = explain(model, X, plan, **WHO, **options)
     assert calls.route == "model calls: the table is small"
     return native, calls
@@ -182,9 +182,9 @@ def test_categories_of_a_frame_are_walked_for_a_regressor_too(monkeypatch):
         make_pipeline(ColumnEncoder(), RandomForestRegressor(10, random_state=0)),
     ):
         model.fit(frame, y)
-        monkeypatch.setattr(_attribute, "_SMALL", 0)
+        monkeypatch.setattr(_explain, "_SMALL", 0)
         trees = explain(model, frame, some_pairs(400), sensitive="a", privileged=1)
-        monkeypatch.setattr(_attribute, "_SMALL", np.inf)
+        monkeypatch.setattr(_explain, "_SMALL", np.inf)
         calls = explain(model, frame, some_pairs(400), sensitive="a", privileged=1)
         assert trees.route == "trees"
         assert_allclose(trees.values, calls.values, atol=1e-5)
@@ -192,7 +192,7 @@ def test_categories_of_a_frame_are_walked_for_a_regressor_too(monkeypatch):
 
 @pytest.mark.parametrize("screen", [False, True])
 def test_a_large_scale_changes_the_values_by_that_scale_and_screens_the_same_rows(screen, monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
     X, y = some_rows(3, 300, missing=True)
     small, large = (
         explain(
@@ -257,7 +257,7 @@ def test_regressors_that_are_no_sums_are_called(reason, monkeypatch):
 
 def test_rounding_that_drowns_the_trees_is_left_to_the_model(monkeypatch):
     X, y = some_rows(6, 200, missing=False)
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
     drowned = explain(XGBRegressor(n_estimators=50).fit(X, y + 1e6), X, some_pairs(200), **WHO)
     assert "give an output that differs from its own" in drowned.route
     clear = explain(XGBRegressor(n_estimators=50).fit(X, y + 100), X, some_pairs(200), **WHO)

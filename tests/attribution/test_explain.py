@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairshap
 from fairshap import Explainer, MatchPlan, explain
-from fairshap.attribution import _game
+from fairshap.attribution import _calls
 from fairshap.exceptions import InputError, MarginWarning
 from fairshap.metrics import discriminative_risk
 from tests.conftest import NumpyLogistic, examples, to_library
@@ -140,7 +140,7 @@ def test_the_values_of_a_mixture_of_references_are_the_mixture_of_the_values(see
 def test_columns_that_belong_together_are_one_player():
     model, X, R = make_case(1, rows=6)
     a = explain(model, X, R, **COLUMN, explainer=Explainer(feature_groups={"pair": [1, 3]}))
-    assert a.players == (0, "pair", 2, 4)
+    assert a.feature_names == (0, "pair", 2, 4)
     expected = [plain_shapley(model, x, r, [[0], [1, 3], [2], [4]]) for x, r in zip(X, R, strict=True)]
     assert_allclose(a.values, expected, atol=1e-9)
 
@@ -161,7 +161,7 @@ def test_a_plan_and_its_reference_rows_give_the_same(library):
     by_plan = explain(model, X, plan, sensitive="group", privileged="a")
     by_rows = explain(model, X, R, sensitive="group", privileged="a")
     assert_array_equal(by_plan.values, by_rows.values)
-    assert set(columns) < set(by_plan.players)
+    assert set(columns) < set(by_plan.feature_names)
     assert type(by_plan.frame()) is type(X)
 
 
@@ -173,7 +173,7 @@ def test_rows_without_a_reference_have_no_values():
     assert np.isnan(a.values[[1, 3]]).all()
     assert np.isnan(a.standard_errors[[1, 3]]).all()
     assert not np.isnan(a.values[[0, 2]]).any()
-    assert repr(a) == "Explanation(4 rows x 5 players: 2 exact, 2 unmatched, by model calls)"
+    assert repr(a) == "Explanation(4 rows x 5 features: 2 exact, 2 unmatched, by model calls)"
 
 
 def test_many_players_are_estimated_and_it_is_said():
@@ -201,7 +201,7 @@ def test_many_players_are_estimated_and_it_is_said():
 
 def test_an_estimate_does_not_depend_on_which_other_rows_there_are():
     model, X, R = make_case(4, rows=8, columns=7)
-    options = {**COLUMN, "method": "permutation", "n_permutations": 5, "random_state": 0}
+    options = {**COLUMN, "random_state": 0, "explainer": Explainer(method="permutation", n_permutations=5)}
     whole = explain(model, X, R, **options)
     half = explain(model, X[:4], R[:4], **options)
     assert_array_equal(whole.values[:4], half.values)
@@ -232,13 +232,13 @@ def test_the_model_is_asked_about_each_row_once():
 def test_a_collision_of_fingerprints_costs_time_and_nothing_else(monkeypatch):
     model, X, R = make_case(7)
     right = explain(model, X, R, **COLUMN)
-    fingerprints = _game.Game._fingerprints
+    fingerprints = _calls.Game._fingerprints
 
     def colliding(self, pairs, active, coalitions, salt):
         hashes = fingerprints(self, pairs, active, coalitions, salt)
         return hashes % 2 if salt == 0 else hashes
 
-    monkeypatch.setattr(_game.Game, "_fingerprints", colliding)
+    monkeypatch.setattr(_calls.Game, "_fingerprints", colliding)
     assert_array_equal(explain(model, X, R, **COLUMN).values, right.values)
 
 
@@ -293,7 +293,7 @@ def test_a_quantity_that_is_missing_has_no_values():
 def test_the_errors_of_references_that_share_their_walks_add_up():
     model, X, _ = make_case(11, rows=6, columns=7, levels=9)
     rows = np.arange(6)
-    options = {**COLUMN, "method": "permutation", "n_permutations": 8, "random_state": 0}
+    options = {**COLUMN, "random_state": 0, "explainer": Explainer(method="permutation", n_permutations=8)}
     one = explain(model, X, MatchPlan(6, rows, (rows + 1) % 6, np.ones(6), np.zeros(6)), **options)
     again = MatchPlan(6, np.repeat(rows, 4), np.repeat((rows + 1) % 6, 4), np.full(24, 0.25), np.zeros(24))
     four = explain(model, X, again, **options)
@@ -322,10 +322,10 @@ def test_margins_are_attributed_in_their_own_units():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "exakt"}, r"method='exakt' is not known; .* Did you mean 'exact'\?"),
-        ({"n_permutations": 1}, "n_permutations=1 must be a whole number from 2 on"),
-        ({"n_permutations": 2.5}, "n_permutations=2.5"),
-        ({"max_exact": "3"}, "max_exact='3'"),
+        ({"explainer": Explainer(method="exakt")}, r"method='exakt' is not known; .* Did you mean 'exact'\?"),
+        ({"explainer": Explainer(n_permutations=1)}, "n_permutations=1 must be a whole number from 2 on"),
+        ({"explainer": Explainer(n_permutations=2.5)}, "n_permutations=2.5"),
+        ({"explainer": Explainer(max_exact="3")}, "max_exact='3'"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -336,7 +336,7 @@ def test_bad_options_are_refused(options, message):
 
 def test_too_many_players_for_the_exact_method_are_refused():
     X = np.vstack([np.zeros(30), np.ones(30)])
-    with pytest.raises(InputError, match=r"in 29 players: 2\^29 coalitions are too many"):
+    with pytest.raises(InputError, match=r"in 29 features: 2\^29 coalitions are too many"):
         explain(NumpyLogistic(np.ones(30)), X, X[::-1], **COLUMN, explainer=Explainer(method="exact"))
 
 

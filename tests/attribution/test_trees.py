@@ -23,7 +23,7 @@ from xgboost import XGBClassifier
 
 import fairshap
 from fairshap import Explainer, FairSHAP, MatchPlan, datasets, explain
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.attribution._trees import TreeGame
 from tests.conftest import to_library
 
@@ -32,7 +32,7 @@ N = 500
 
 @pytest.fixture(autouse=True)
 def no_table_is_small(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def both_routes(model, X, plan, monkeypatch, **options):
     """Return the attributions by trees and by calls of the model."""
     trees = explain(model, X, plan, **options)
     with monkeypatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf)
+        patch.setattr(_explain, "_SMALL", np.inf)
         calls = explain(model, X, plan, **options)
     assert calls.route == "model calls: the table is small"
     return trees, calls
@@ -250,7 +250,7 @@ def test_what_cannot_be_walked_is_called_and_it_is_said_why(reason, numbers):
 def test_too_many_active_players_are_estimated(numbers):
     X, y = numbers
     model = XGBClassifier(n_estimators=20).fit(X, y)
-    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "n_permutations": 60}
+    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "explainer": Explainer(n_permutations=60)}
     exact = explain(model, X, some_pairs(2 * N), **options)
     result = explain(model, X, some_pairs(2 * N), **options, explainer=Explainer(max_exact=4))
     assert result.route == "trees"
@@ -275,7 +275,7 @@ def test_more_players_than_bits_are_estimated_alike_by_both_routes(monkeypatch):
     model = XGBClassifier(n_estimators=500, max_depth=2).fit(X, y)
     rows = np.array([0, 1])
     plan = MatchPlan(400, rows, rows + 3, np.ones(2), np.zeros(2))
-    options = {"sensitive": 0, "privileged": 1, "n_permutations": 30, "random_state": 0}
+    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "explainer": Explainer(n_permutations=30)}
     trees, calls = both_routes(model, X, plan, monkeypatch, **options)
     assert trees.route == "trees"
     assert (trees.status[:2] == "estimated").all()
@@ -354,7 +354,12 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     monkeypatch.setattr(
         TreeGame, "values", lambda game, pairs, *rest: drawn.append(len(pairs)) or values(game, pairs, *rest)
     )
-    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "n_permutations": 512, "max_exact": 2}
+    options = {
+        "sensitive": 0,
+        "privileged": 1,
+        "random_state": 0,
+        "explainer": Explainer(n_permutations=512, max_exact=2),
+    }
     options["threshold"] = 0.05
     result = explain(model, X, some_pairs(2 * N), **options)
     exact = explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1)
@@ -372,7 +377,7 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     rows, references = np.repeat(np.arange(N), 2), (np.repeat(np.arange(N), 2) * 3 + np.arange(2 * N)) % N + N
     double = MatchPlan(2 * N, rows, references, np.full(2 * N, 0.5), np.zeros(2 * N))
     drawn.clear()
-    result = explain(model, X, double, **options | {"n_permutations": 64})
+    result = explain(model, X, double, **options | {"explainer": Explainer(n_permutations=64, max_exact=2)})
     assert sum(drawn) % 3 == 0
     assert (result.status == "estimated").sum() <= sum(drawn) / 3 <= 2 * N
 
