@@ -27,9 +27,8 @@ class Mitigator(BaseEstimator):
         """Return the training table and its groups, and remember its columns."""
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
-        return Setting.read(
-            X, self.sensitive, self.privileged, sensitive_features, is_fitted=False, **options
-        )
+        who = {"sensitive": self.sensitive, "privileged": self.privileged}
+        return Setting.read(X, **who, sensitive_features=sensitive_features, is_fitted=False, **options)
 
     def _other_rows(self, X: Native) -> Table:
         """Return rows other than the training rows; they must have the same columns."""
