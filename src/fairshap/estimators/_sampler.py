@@ -1,6 +1,6 @@
 """FairSHAP as a sampler: a table in, the repaired table out."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from imblearn.base import SamplerMixin
 from sklearn import get_config
@@ -17,12 +17,13 @@ from fairshap.edits import Evidence
 from fairshap.estimators._base import Repairer
 from fairshap.estimators._holdout import warn_if_worse
 from fairshap.estimators._reasons import why_nothing
-from fairshap.estimators._reporting import compare, findings_of
 from fairshap.estimators._trying import best_threshold
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.matching import match_rows
 from fairshap.repair import Augment, Consultation, is_risk
-from fairshap.report import Comparison, Report, Tuned, make_report
+
+if TYPE_CHECKING:
+    from fairshap.report import Comparison, Report, Tuned
 
 
 class FairSHAP(SamplerMixin, Repairer):
@@ -352,15 +353,15 @@ class FairSHAP(SamplerMixin, Repairer):
         X_test: Native | None = None,
         y_test: Any = None,
         retrained: Any = None,
-        compared: Comparison | None = None,
+        compared: "Comparison | None" = None,
         audit: bool = False,
-        tuning: Tuned | None = None,
+        tuning: "Tuned | None" = None,
         title: str = "Fairness report",
         command: str | None = None,
         checksum: str | None = None,
         note: str | None = None,
         redact: bool = False,
-    ) -> Report:
+    ) -> "Report":
         """Return a report on the repair, or an audit: one page of HTML that needs nothing else.
 
         It takes Jinja2 and matplotlib, the extra ``report``. The page holds values of single rows unless it
@@ -403,6 +404,9 @@ class FairSHAP(SamplerMixin, Repairer):
         >>> "<title>A biased table</title>" in report.html
         True
         """
+        from fairshap.estimators._reporting import compare, findings_of
+        from fairshap.report import make_report
+
         check_is_fitted(self)
         findings, why_not = findings_of(self, audit), ""
         if compared is None:
