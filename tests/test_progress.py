@@ -1,11 +1,9 @@
-import threading
-
 import numpy as np
 import pytest
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, _progress, datasets
-from fairshap._progress import Progress, in_threads
+from fairshap._progress import Progress
 
 
 class Clock:
@@ -43,41 +41,6 @@ def test_short_or_quiet_work_shows_nothing(verbose, seconds, clock, capsys):
         clock.now += seconds
         progress.advance(rows=1, work=1.0)
     assert capsys.readouterr() == ("", "")
-
-
-def test_every_piece_is_done_and_told():
-    told = {}
-    in_threads(
-        lambda n: n * n, [(n,) for n in range(50)], 4, lambda item, result: told.update({item: result})
-    )
-    assert told == {(n,): n * n for n in range(50)}
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize("where", ["work", "finished"])
-def test_an_error_ends_the_work_at_once(error, where):
-    others = set(threading.enumerate())
-    begun, is_out, in_time = [], threading.Event(), []
-
-    def work(number):
-        begun.append(number)
-        if number == 0:
-            if where == "work":
-                raise error
-            return
-        # The pieces under way last until the error has come out, unless it waits for them.
-        in_time.append(is_out.wait(timeout=60))
-
-    def finished(item, result):
-        raise error
-
-    with pytest.raises(error):
-        in_threads(work, [(number,) for number in range(1000)], 2, finished)
-    is_out.set()
-    for thread in set(threading.enumerate()) - others:
-        thread.join()
-    assert set(begun) <= {0, 1, 2}
-    assert all(in_time)
 
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):

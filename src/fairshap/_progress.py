@@ -1,33 +1,26 @@
-"""Work in threads, and a bar that says how far it is."""
+"""A progress bar for long work."""
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self
 
-Result = TypeVar("Result")
-
-#: Called with the number of rows that were finished since the last call.
-Advance: TypeAlias = Callable[[int], None] | None
-
-# Seconds after which a bar appears: what is shorter needs none.
+# Seconds after which a bar appears: shorter work needs none.
 _PATIENCE = 2.0
 
 
 class Progress:
-    """A bar on standard error for work that takes long, with rows a second and the time left.
+    """A bar on standard error for long work, with the speed and the time left.
 
     Parameters
     ----------
     what : str
         What is being done, in one word.
     total : float
-        How much work there is, in any unit.
+        The amount of work, in any unit.
     verbose : int or bool
-        Whether a bar is shown.
+        Whether to show a bar.
     unit : str
-        What is finished: the bar shows rows a second, and how many there are of anything else.
+        What is counted: of rows the bar shows the number per second, of anything else the number.
 
     Examples
     --------
@@ -44,12 +37,12 @@ class Progress:
         self.work = 0.0
         self._bar: Any = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> Self:
         self._start = time.monotonic()
         return self
 
     def advance(self, rows: int, work: float) -> None:
-        """Say that so many rows more are finished, and so much of the work."""
+        """Count finished rows, and the work that they were."""
         self.rows += rows
         self.work += work
         elapsed = time.monotonic() - self._start
@@ -72,8 +65,7 @@ class Progress:
 
 
 def _bar(what: str, total: float) -> Any:
-    """Return a bar that is shown already."""
-    # Imported here: whoever sees no bar does not wait for it.
+    """Show a bar and return it; rich is imported only here, where a bar is needed."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -90,28 +82,3 @@ def _bar(what: str, total: float) -> Any:
     bar.add_task(what, total=total, speed="")
     bar.start()
     return bar
-
-
-def in_threads(
-    work: Callable[..., Result],
-    items: Sequence[tuple[Any, ...]],
-    n_threads: int,
-    finished: Callable[[tuple[Any, ...], Result], None],
-) -> None:
-    """Do a piece of work for each item; ``finished`` is called here, as soon as each is done.
-
-    The order in which they are done is not that of the items. An error or an interrupt comes out at once: no
-    piece is begun after it, and those under way end by themselves.
-    """
-    if min(n_threads, len(items)) <= 1:
-        for item in items:
-            finished(item, work(*item))
-        return
-    pool = ThreadPoolExecutor(min(n_threads, len(items)))
-    try:
-        futures = {pool.submit(work, *item): item for item in items}
-        for future in as_completed(futures):
-            # Popped, so that its result is not kept to the end.
-            finished(futures.pop(future), future.result())
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,5 +1,6 @@
-"""The array types that the kernels and the results speak of."""
+"""Type aliases: arrays, tables, and callbacks."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,3 +18,6 @@ Hashes: TypeAlias = NDArray[np.uint64]
 
 #: A pandas, polars or pyarrow frame, or a numpy array: what the user gave and gets back.
 Native: TypeAlias = Any
+
+#: Called with the number of rows finished since the last call.
+Advance: TypeAlias = Callable[[int], None] | None

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from fairshap import datasets
 from fairshap.exceptions import ColumnError, InputError, UnseenGroupsWarning
 from fairshap.mitigation import DisparateImpactRemover
-from fairshap.mitigation._quantiles import full_repair
+from fairshap.mitigation._impact import full_repair
 from tests.conftest import examples, to_library, to_pandas
 from tests.mitigation.conftest import SHIFTED, WHO, D
 

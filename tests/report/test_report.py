@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, metrics, tune
-from fairshap._figures.report import thin
+from fairshap._plotting import thin
 from fairshap.exceptions import FileError, InputError, NothingToRepairWarning
 from tests.report.conftest import HOSTILE, IMAGE, SCRIPT, hostile_table
 

@@ -22,7 +22,7 @@ from fairshap._io._kinds import MISSING
 from fairshap._io._source import Source, missing_column
 from fairshap._io._text import TextDocument
 from fairshap._messages import did_you_mean, listing
-from fairshap.datasets._load import stored_bytes
+from fairshap.datasets import stored_bytes
 from fairshap.exceptions import FileError, FileFormatError, InputError
 
 

@@ -6,8 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fairshap._kernels.costs import Costs, terms_of
-from fairshap._progress import Advance
-from fairshap._typing import Bools, Codes, Floats, Ints
+from fairshap._typing import Advance, Bools, Codes, Floats, Ints
 
 # The distances held at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22

@@ -10,8 +10,8 @@ from fairshap._kernels.distance import Found
 from fairshap._kernels.nearest import nearest_rows
 from fairshap._kernels.ordering import ROWS, Rows
 from fairshap._kernels.pruning import nearest_in_blocks
-from fairshap._progress import Advance, in_threads
-from fairshap._typing import Bools, Codes, Floats, Ints
+from fairshap._threads import in_threads
+from fairshap._typing import Advance, Bools, Codes, Floats, Ints
 
 # The comparisons of cells in a piece of work: some hundredths of a second if nothing can be left out.
 _CELLS = 400_000_000

@@ -140,7 +140,7 @@ class Explanation:
         threshold : float, optional
             Where to draw a dashed line.
         """
-        from fairshap._figures.report import draw_columns
+        from fairshap._plotting import draw_columns
 
         size = self.mean_sizes()
         order = [int(k) for k in np.argsort(-size, kind="stable")[:max_display] if size[k] > 0]

@@ -11,7 +11,8 @@ from fairshap._kernels.additive import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.games import coalition_weights
 from fairshap._models._linear import is_linear, read_linear
 from fairshap._models._risk import Risk, risk_of_scores
-from fairshap._progress import Progress, in_threads
+from fairshap._progress import Progress
+from fairshap._threads import in_threads
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._rows import Rows
 

@@ -19,7 +19,8 @@ from fairshap._kernels.trees import active_counts
 from fairshap._kernels.walking import make_walker
 from fairshap._models import NotNativeError, Risk
 from fairshap._models._native import rank_table
-from fairshap._progress import Progress, in_threads
+from fairshap._progress import Progress
+from fairshap._threads import in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 
 # Players up to which a game is solved without a look at how many of them matter.

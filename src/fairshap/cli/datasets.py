@@ -6,8 +6,7 @@ import pyarrow.parquet as parquet
 
 from fairshap.cli._options import RunOptions
 from fairshap.cli._output import Output
-from fairshap.datasets._load import stored_bytes
-from fairshap.datasets._specs import SPECS
+from fairshap.datasets import SPECS, stored_bytes
 
 
 def datasets(run: RunOptions) -> None:

@@ -52,7 +52,7 @@ class Certificate:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the absolute residual of the edited rows against their squared distance; return the axes."""
-        from fairshap._figures.certificate import draw_residuals
+        from fairshap._plotting import draw_residuals
 
         return draw_residuals(self.residual[self.edited], self.distance[self.edited], ax)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._kernels.distance import is_large, nearest_both_ways
-from fairshap._progress import in_threads
+from fairshap._threads import in_threads
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import MissingExtraError
 from fairshap.matching._embedding import Points, embed

@@ -106,7 +106,7 @@ class Diagnostics:
         ax
             The axes.
         """
-        from fairshap._figures.matching import draw_matching
+        from fairshap._plotting import draw_matching
 
         return draw_matching(
             self.matched, self.random, [str(name) for name in self.columns], self.differences.T, ax

@@ -1,30 +1,41 @@
-"""Baselines: what people would use instead of FairSHAP, and what is left of it without its parts.
+"""Mitigation: what people would use instead of FairSHAP.
 
-Each takes ``sensitive`` and ``privileged`` as FairSHAP does and says by ``transforms_test_rows`` whether
-the rows that are predicted must be transformed too:
+``transforms_test_rows`` of each class says whether the rows to predict must be transformed as well:
 
-======================================  ==============================  ===================  =================
-class                                   what it does                    what it is           test rows
-======================================  ==============================  ===================  =================
-:class:`SensitiveRemover`               drops the sensitive column      transformer          transformed
-:class:`CorrelationRemover`             removes linear correlation      transformer          transformed
-:class:`DisparateImpactRemover`         makes quantiles equal           transformer          transformed
-:class:`Reweigher`                      weighs groups and labels        weights              as they are
-:class:`CounterfactualAugmenter`        adds a switched twin            sampler              as they are
-:class:`RandomEditor`                   edits random cells              sampler              as they are
-:class:`ReferenceEditor`                edits random cells, matched     sampler              as they are
-======================================  ==============================  ===================  =================
+======================================  ===========================================  ============  ===========
+class                                   mechanism                                    kind          test rows
+======================================  ===========================================  ============  ===========
+:class:`SensitiveRemover`               drops the sensitive column                   transformer   transformed
+:class:`CorrelationRemover`             removes linear correlation                   transformer   transformed
+:class:`DisparateImpactRemover`         aligns the quantiles of the groups           transformer   transformed
+:class:`Reweigher`                      weights rows by group and label              weights       unchanged
+:class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
+:class:`RandomEditor`                   edits random cells (ablation)                sampler       unchanged
+:class:`ReferenceEditor`                edits random cells, matched (ablation)       sampler       unchanged
+======================================  ===========================================  ============  ===========
 
 :class:`BaselineClassifier` trains any classifier after any of them, or after FairSHAP, and predicts raw rows.
+
+All take ``sensitive`` and ``privileged`` as :class:`fairshap.FairSHAP` does. The privileged values form one
+group, every other value its own; those that only remove the attribute check them without using them. Their
+methods take
+
+X : data frame or array
+    The training table, or other rows with its columns. It is never changed.
+y : array-like
+    The label of each row, two values. Transformers ignore it.
+sensitive_features : array-like, optional
+    The sensitive attribute of the rows, if it is not a column of X.
+sample_weight : array-like, optional
+    The weights of the rows.
 """
 
+from fairshap.mitigation._augmentation import CounterfactualAugmenter
 from fairshap.mitigation._classifier import BaselineClassifier, Prepared, prepare
-from fairshap.mitigation._correlation import CorrelationRemover
 from fairshap.mitigation._editors import RandomEditor, ReferenceEditor
 from fairshap.mitigation._impact import DisparateImpactRemover
-from fairshap.mitigation._removal import SensitiveRemover
+from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._reweighing import Reweigher
-from fairshap.mitigation._twins import CounterfactualAugmenter
 
 __all__ = [
     "SensitiveRemover",

@@ -1,4 +1,4 @@
-"""Train any classifier after any baseline."""
+"""Train any classifier after any mitigation."""
 
 from inspect import signature
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from fairshap.mitigation._removal import SensitiveRemover
 
 
 class Prepared(NamedTuple):
-    """What a classifier is to be trained on: rows, labels, and weights if there are any."""
+    """What a classifier is trained on: rows, labels, and weights or None."""
 
     X: Native
     y: Any
@@ -29,25 +29,7 @@ class Prepared(NamedTuple):
 def prepare(
     baseline: Any, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
 ) -> Prepared:
-    """Fit a baseline and return what a classifier is to be trained on after it.
-
-    Parameters
-    ----------
-    baseline : object
-        Any of :mod:`fairshap.mitigation`, or :class:`fairshap.FairSHAP`; None leaves everything as it is.
-    X : data frame or array
-        The training table.
-    y : array-like
-        The label of each row, two values.
-    sensitive_features : array-like, optional
-        The sensitive attribute, if it is not a column of X.
-    sample_weight : array-like, optional
-        The weights of the rows.
-
-    Returns
-    -------
-    Prepared
-        ``X``, ``y`` and ``sample_weight``, which is None where no weights are needed.
+    """Fit a mitigation, or FairSHAP, and return what to train a classifier on; None changes nothing.
 
     Examples
     --------
@@ -75,55 +57,42 @@ def prepare(
     return Prepared(store.native, y, call(baseline.fit).sample_weight_)
 
 
-def _inner_has(method: str) -> Any:
-    """Say whether the trained classifier has a method; before the fit, whether the given one has."""
-
-    def check(self: "BaselineClassifier") -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return check
+def _available(method: str) -> Any:
+    """Offer a method if the trained classifier, or before the fit the given one, has it."""
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
 class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that is trained after a baseline and predicts raw rows.
+    """Train a classifier after a mitigation, and predict raw rows.
 
-    It trains on the rows, and with the weights, that the baseline gives, and transforms the rows to predict
-    where ``baseline.transforms_test_rows`` says so. A classifier that does not take the table is trained
-    behind :class:`fairshap.ColumnEncoder`.
+    The classifier is trained on the rows, and with the weights, that the mitigation returns. The rows to
+    predict are transformed where ``baseline.transforms_test_rows`` is true. A classifier that cannot take the
+    table is trained behind :class:`fairshap.ColumnEncoder`.
 
     Parameters
     ----------
     baseline : object
-        Any of :mod:`fairshap.mitigation`, or :class:`fairshap.FairSHAP`; None trains on the table as it is.
+        One of :mod:`fairshap.mitigation`, :class:`fairshap.FairSHAP`, or None to train on the raw table.
     estimator : classifier
         The classifier to train.
 
     Attributes
     ----------
     baseline_ : object
-        The fitted baseline.
+        The fitted mitigation.
     estimator_ : classifier
         The trained classifier; it takes transformed rows.
     classes_ : ndarray, shape (2,)
         The two labels.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from fairshap import datasets
-    >>> from fairshap.mitigation import BaselineClassifier, Reweigher, SensitiveRemover
+    >>> from fairshap.mitigation import BaselineClassifier, SensitiveRemover
     >>> d = datasets.make_biased(400, random_state=0)
-    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
-    >>> for baseline in (None, SensitiveRemover(**who), Reweigher(**who)):
-    ...     model = BaselineClassifier(baseline, LogisticRegression()).fit(d.X, d.y)
-    ...     print(model.predict(d.X).shape)
-    (400,)
-    (400,)
+    >>> remover = SensitiveRemover(sensitive=d.sensitive, privileged=d.privileged)
+    >>> BaselineClassifier(remover, LogisticRegression()).fit(d.X, d.y).predict(d.X).shape
     (400,)
     """
 
@@ -134,19 +103,7 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> "BaselineClassifier":
-        """Fit the baseline and train the classifier.
-
-        Parameters
-        ----------
-        X : data frame or array
-            The training table; categories need no encoding.
-        y : array-like
-            The label of each row, two values.
-        sensitive_features : array-like, optional
-            The sensitive attribute, if it is not a column of X. The classifier does not see it.
-        sample_weight : array-like, optional
-            The weights of the rows.
-        """
+        """Fit the mitigation and train the classifier, which never sees ``sensitive_features``."""
         table = Table.read(X)
         validate_data(self, table.native, skip_check_array=True)
         labels = Labels.read(y, table.n_rows, is_quantity=False)
@@ -175,10 +132,7 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _check_weighing(self, weighing: Weighing, weights: Floats, has_twins: bool) -> None:
-        """Raise an error if the estimator does not use the weights that the baseline made.
-
-        If they are those of twins, rows can be repeated instead, which is a warning.
-        """
+        """Raise an error if the estimator ignores the mitigation's weights; warn if rows can be repeated."""
         if weighing.is_used or (weights == weights[0]).all():
             return
         if not has_twins or repeats_of(weights) is None:
@@ -189,40 +143,25 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         weighing.warn_of_repeats()
 
     def predict(self, X: Native, *, sensitive_features: Any = None) -> NDArray[Any]:
-        """Return the predicted label of each row.
+        """Return the predicted label of each row."""
+        return self._predict("predict", X, sensitive_features)
 
-        Parameters
-        ----------
-        X : data frame or array
-            Raw rows with the columns that were fitted on.
-        sensitive_features : array-like, optional
-            Their sensitive attribute, if it is not a column of X and the baseline transforms test rows by it.
-        """
-        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
-        return np.asarray(self.estimator_.predict(rows))
-
-    @available_if(_inner_has("predict_proba"))
+    @_available("predict_proba")
     def predict_proba(self, X: Native, *, sensitive_features: Any = None) -> Floats:
-        """Return the probabilities of the two labels for each row; see :meth:`predict`."""
-        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
-        return np.asarray(self.estimator_.predict_proba(rows))
+        """Return the probabilities of the two labels."""
+        return self._predict("predict_proba", X, sensitive_features)
 
-    @available_if(_inner_has("decision_function"))
+    @_available("decision_function")
     def decision_function(self, X: Native, *, sensitive_features: Any = None) -> Floats:
-        """Return the margin of each row; see :meth:`predict`."""
+        """Return the margin of each row."""
+        return self._predict("decision_function", X, sensitive_features)
+
+    def _predict(self, method: str, X: Native, sensitive_features: Any) -> NDArray[Any]:
         rows = self.prepare_rows(X, sensitive_features=sensitive_features)
-        return np.asarray(self.estimator_.decision_function(rows))
+        return np.asarray(getattr(self.estimator_, method)(rows))
 
     def prepare_rows(self, X: Native, *, sensitive_features: Any = None) -> Native:
-        """Return raw rows as ``estimator_`` takes them: transformed, where the baseline does that.
-
-        Parameters
-        ----------
-        X : data frame or array
-            Raw rows with the columns that were fitted on.
-        sensitive_features : array-like, optional
-            Their sensitive attribute, if it is not a column of X and the baseline transforms test rows by it.
-        """
+        """Return raw rows as ``estimator_`` takes them: transformed, where the mitigation does that."""
         check_is_fitted(self)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True, reset=False)

@@ -1,58 +1,45 @@
-"""Make the numbers of all groups alike, quantile by quantile."""
+"""Align the numbers of all groups, quantile by quantile."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import OneToOneFeatureMixin
 
 from fairshap._frames import Table
 from fairshap._messages import listing
-from fairshap._problem import Privileged, Setting
-from fairshap._typing import Floats, Native
+from fairshap._problem import Privileged
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._attribute import GroupReader
 from fairshap.mitigation._base import RowTransformer, check_share
-from fairshap.mitigation._quantiles import ColumnRepair, full_repair
+from fairshap.mitigation._groups import GroupReader
 
 
-class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
+class DisparateImpactRemover(RowTransformer):
     """Move the numbers of each group to the medians of the groups' quantiles (DIR in the paper).
 
-    After Feldman et al., *Certifying and removing disparate impact*, KDD 2015; for numbers the same result
-    as AIF360's class of this name, but that AIF360 bins the attribute first and in a table of few rows may
-    take two of several values for one. Within a group the order of the values stays. New values are values
-    that the column has, so that types stay what they are; the sensitive attribute stays too.
+    After Feldman et al., *Certifying and removing disparate impact*, KDD 2015. For numbers the result equals
+    that of AIF360's class of this name, except that AIF360 bins the attribute first and in a small table may
+    merge two of its values. Numbers and dates keep their order within a group and move to other values of
+    the column, so types stay. **Categories**, missing values and the sensitive attribute stay.
 
-    Only numbers (and dates) are repaired. **Categories stay as they are**: one-hot encoded first, as in the
-    paper, the repair leaves them too, but for a category that some group never has, which it removes. Missing
-    values stay missing.
-
-    Test rows are transformed too, by what was learnt from the training rows, so that each row is repaired by
-    itself. AIF360 has no such step, and in the paper's experiments the test rows were repaired by their own
-    quantiles: that is ``fit_transform(X_test)`` of another remover. Since a row's own attribute decides how
-    it is repaired, switching it in a raw row changes more than in a row that stays repaired as it was.
+    Test rows are repaired by what was learned from the training rows. AIF360 has no such step; the paper
+    repairs test rows by their own quantiles, which is ``fit_transform(X_test)`` of another remover. A row's
+    own attribute decides its repair, so switching it in a raw row changes more than in a repaired row.
 
     Parameters
     ----------
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of the table.
-    privileged : value, list of values, pandas.Interval or function
-        Which values are privileged. They are one group, each other value is one.
     repair_level : float, default=1.0
-        How far the numbers go, from 0 (not at all) to 1, counted in values of the column.
+        How far the numbers move, from 0 (not at all) to 1, counted in values of the column.
     min_group_size : int, default=None
-        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns. The group with
-        the fewest values decides how many quantiles there are.
+        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns. The group with
+        the fewest values decides the number of quantiles.
 
     Attributes
     ----------
     columns_ : dict
-        For each repaired column, by its position, its values and where they go.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+        For each repaired column, by its position, its values and where they move.
 
     Examples
     --------
@@ -75,20 +62,13 @@ class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
         self.repair_level = repair_level
         self.min_group_size = min_group_size
 
-    def fit(
-        self,
-        X: Native,
-        y: Any = None,  # noqa: ARG002
-        *,
-        sensitive_features: Any = None,
-    ) -> "DisparateImpactRemover":
-        """Learn the values of each group; see :class:`DisparateImpactRemover` for the parameters."""
+    def _learn(self, X: Native, sensitive_features: Any) -> None:
         check_share(self.repair_level, "repair_level")
         setting = self._setting(X, sensitive_features, min_group_size=self.min_group_size)
-        self._groups = GroupReader.of(setting, sensitive_features, self.privileged)
+        self._groups, group = GroupReader.of(setting, sensitive_features)
         self.columns_ = {
-            int(column): _learn(setting, column, self._groups)
-            for column in np.setdiff1d(setting.own.numeric_columns, setting.columns)
+            column: ColumnRepair.learn(setting.own, column, group, self._groups.n_groups)
+            for column in np.setdiff1d(setting.own.numeric_columns, setting.columns).tolist()
         }
         if not self.columns_:
             names = setting.own.names
@@ -96,7 +76,6 @@ class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
                 f"none of X's {len(names)} feature(s), {listing(names)}, is a column of "
                 "numbers to repair; DisparateImpactRemover leaves categories and the attribute as they are."
             )
-        return self
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:
         group = self._groups.read(table, sensitive_features)
@@ -109,7 +88,12 @@ class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
                 )
             rows, new = repair.moved(table.column(column), members, float(self.repair_level))
             if len(rows):
-                _check_type(table, column, repair.keys[new])
+                # Frames raise their own error; numpy would truncate silently.
+                if table.is_array and table.native.dtype.kind in "iu" and (repair.keys[new] % 1).any():
+                    raise InputError(
+                        f"column {table.names[column]} of X is of type {table.native.dtype} and cannot hold "
+                        "the repaired number; give the array the type that it had when fitting."
+                    )
                 cells[column] = (rows, [repair.cells[k] for k in new.tolist()])
         try:
             return table.store.assign(cells)
@@ -120,21 +104,64 @@ class DisparateImpactRemover(OneToOneFeatureMixin, RowTransformer):
             ) from error
 
 
-def _learn(setting: Setting, column: int, groups: GroupReader) -> ColumnRepair:
-    """Return where the values of a column go."""
-    numbers = setting.own.column(int(column))
-    rows = np.flatnonzero((groups.training >= 0) & ~np.isnan(numbers))
-    codes, keys = pd.factorize(numbers[rows], sort=True)
-    some = np.empty(len(keys), dtype=np.int64)
-    some[codes] = rows
-    cells = setting.own.store.values(int(column), some)
-    return ColumnRepair(keys, cells, full_repair(codes, groups.training[rows], groups.n_groups, len(keys)))
+@dataclass(frozen=True, slots=True)
+class ColumnRepair:
+    """The sorted values of a column, as numbers and as cells, and where each moves (:func:`full_repair`)."""
+
+    keys: Floats
+    cells: list[Any]
+    targets: Ints
+
+    @classmethod
+    def learn(cls, table: Table, column: int, group: Ints, n_groups: int) -> "ColumnRepair":
+        """Return the repair of a column of the training table."""
+        numbers = table.column(column)
+        rows = np.flatnonzero((group >= 0) & ~np.isnan(numbers))
+        codes, keys = pd.factorize(numbers[rows], sort=True)
+        holder = np.empty(len(keys), dtype=np.int64)
+        holder[codes] = rows
+        targets = full_repair(codes, group[rows], n_groups, len(keys))
+        return cls(keys, table.store.values(column, holder), targets)
+
+    def moved(self, numbers: Floats, members: Sequence[Ints], level: float) -> tuple[Ints, Ints]:
+        """Return the rows whose value changes and the position of their new value.
+
+        ``members`` are the rows of each group. A value that the group did not have is treated as the next
+        lower one, or the lowest. Missing values stay.
+        """
+        steps = np.rint((self.targets - np.arange(len(self.keys))) * level).astype(np.int64)
+        steps[self.targets < 0] = 0
+        rows, new = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for g in np.flatnonzero(steps.any(axis=1)).tolist():
+            place = np.flatnonzero(self.targets[g] >= 0)
+            cells = numbers[members[g]]
+            old = place[np.maximum(np.searchsorted(self.keys[place], cells, side="right") - 1, 0)]
+            moves = (steps[g, old] != 0) & ~np.isnan(cells)
+            rows.append(members[g][moves])
+            new.append((old + steps[g, old])[moves])
+        return np.concatenate(rows), np.concatenate(new)
 
 
-def _check_type(table: Table, column: int, numbers: Floats) -> None:
-    """Raise an error where numpy would cut numbers without a word; frames raise their own."""
-    if table.is_array and table.native.dtype.kind in "iu" and (numbers % 1).any():
-        raise InputError(
-            f"column {table.names[column]} of X is of type {table.native.dtype} and cannot hold the repaired "
-            "number; give the array the type that it had when fitting."
-        )
+def full_repair(codes: Ints, group: Ints, n_groups: int, n_values: int) -> Ints:
+    """Return where each value of each group moves at full repair: a position among the values, or -1.
+
+    ``codes`` and ``group`` are each cell's position among the column's sorted values and its row's group. The
+    distinct values of a group are cut into as many quantiles as the smallest group has values. Each quantile
+    moves to the median, over the groups, of its medians; of two middle ones the lower, a value of the column.
+    """
+    has = np.zeros((n_groups, n_values), dtype=np.bool_)
+    has[group, codes] = True
+    targets = np.full((n_groups, n_values), -1)
+    present = np.flatnonzero(has.any(axis=1))
+    places = [np.flatnonzero(has[g]) for g in present]
+    if not places:
+        return targets
+    n_quantiles = min(map(len, places))
+    # Summed one by one, as the reference implementation does: its rounding decides where quantiles end.
+    ends = np.append(0.0, np.cumsum(np.full(n_quantiles, 1.0 / n_quantiles)))
+    cuts = [np.rint(ends * len(place)).astype(np.int64) for place in places]
+    medians = [place[(cut[:-1] + cut[1:] - 1) // 2] for place, cut in zip(places, cuts, strict=True)]
+    middle = np.sort(medians, axis=0)[(len(medians) - 1) // 2]
+    for g, place, cut in zip(present, places, cuts, strict=True):
+        targets[g, place] = np.repeat(middle, np.diff(cut))
+    return targets

@@ -1,46 +1,38 @@
-"""Train without the sensitive attribute."""
+"""Remove the sensitive attribute, or what is linear in it, from the features."""
 
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OneToOneFeatureMixin
 
-from fairshap._frames import Table
+from fairshap._frames import NewColumn, Table
+from fairshap._messages import listing
+from fairshap._models import ColumnEncoder
 from fairshap._problem import Hiding, Privileged
-from fairshap._typing import Native
-from fairshap.exceptions import InputError
-from fairshap.mitigation._base import RowTransformer
+from fairshap._typing import Floats, Native
+from fairshap.exceptions import InputError, MissingExtraError
+from fairshap.mitigation._base import RowTransformer, check_share
+from fairshap.mitigation._groups import AttributeReader
 
 
-class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
+class SensitiveRemover(RowTransformer):
     """Drop the sensitive column (RSA in the paper).
 
-    Discriminative risk is then zero; what the other columns tell about the attribute stays. An attribute that
-    is given beside the table is not in it, and nothing is dropped. Test rows are transformed too.
-
-    A pipeline that names its columns, or counts on their places, cannot do without one of them; and without
-    the only column of words an estimator would no longer be fitted behind the encoding, which also
-    standardises the numbers. With ``hold`` the column stays and has the same value in all rows.
-    :class:`BaselineClassifier` sees to that.
+    The discriminative risk is then zero; what the other columns tell about the attribute stays. If the
+    attribute is not a column of the table, nothing is dropped.
 
     Parameters
     ----------
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of the table.
-    privileged : value, list of values, pandas.Interval or function
-        Which values are privileged. It makes no difference here; it is checked, as in every baseline.
     hold : bool, default=False
-        Whether the column is held at one value instead.
+        Keep the column and give it the same value in every row. Needed where the estimator must be fitted in
+        the same way without the column: a pipeline that names its columns, or a table whose only text column
+        is the sensitive one, so that its numbers are still standardized. :class:`BaselineClassifier` sets it.
 
     Attributes
     ----------
     kept_ : ndarray of int
         The positions of the columns that are kept.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
 
     Examples
     --------
@@ -57,8 +49,7 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
         super().__init__(sensitive=sensitive, privileged=privileged)
         self.hold = hold
 
-    def fit(self, X: Native, y: Any = None, *, sensitive_features: Any = None) -> "SensitiveRemover":  # noqa: ARG002
-        """Remember which columns to keep; see :class:`SensitiveRemover` for the parameters."""
+    def _learn(self, X: Native, sensitive_features: Any) -> None:
         setting = self._setting(X, sensitive_features)
         names = setting.own.names
         self._hiding = Hiding.of(setting, self.hold)
@@ -67,7 +58,6 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
             raise InputError(
                 f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
             )
-        return self
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
         return self._hiding.apply(table.store)
@@ -75,3 +65,133 @@ class SensitiveRemover(OneToOneFeatureMixin, RowTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are kept."""
         return np.asarray(super().get_feature_names_out(input_features))[self.kept_]
+
+
+class CorrelationRemover(RowTransformer):
+    """Subtract from each feature what is linear in the sensitive attribute (CR in the paper).
+
+    fairlearn's ``CorrelationRemover`` for the tables that fairshap takes; it needs the extra
+    ``fairshap[fairlearn]``. A category, sensitive or not, is one-hot encoded (``town=x``); the features come
+    back as float64, without the sensitive attribute. Missing numbers are refused, as in fairlearn.
+
+    What is subtracted depends on the row's own attribute. So switching the attribute of a raw row may change
+    the prediction even more than without this. The paper reports a discriminative risk near 0 because it
+    switches the attribute beside rows that are already transformed.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        How much of the correlation to remove, from 0 to 1.
+    keep_sensitive : bool, default=False
+        Keep the sensitive columns, unchanged and in place, so that a model sees them beside the other
+        features, as in the paper's code.
+
+    Attributes
+    ----------
+    remover_ : fairlearn.preprocessing.CorrelationRemover
+        The fitted remover; it takes the sensitive features first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairshap.mitigation import CorrelationRemover
+    >>> X = np.array([[0, 1.0], [0, 2.0], [1, 5.0], [1, 6.0]])
+    >>> CorrelationRemover(sensitive=0, privileged=1).fit_transform(X).round(6).ravel()
+    array([3., 4., 3., 4.])
+    """
+
+    def __init__(
+        self,
+        *,
+        sensitive: Any = None,
+        privileged: Privileged = None,
+        alpha: float = 1.0,
+        keep_sensitive: bool = False,
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.alpha = alpha
+        self.keep_sensitive = keep_sensitive
+
+    def _learn(self, X: Native, sensitive_features: Any) -> None:
+        check_share(self.alpha, "alpha")
+        remover = _fairlearn_remover()
+        setting = self._setting(X, sensitive_features)
+        own = setting.own
+        width = len(own.names)
+        self._attribute = AttributeReader.of(setting)
+        self._others = [column for column in range(width) if column not in setting.columns]
+        if not self._others:
+            raise InputError(f"X has {width} feature(s), all of them sensitive: none is left.")
+        self._sensitive_encoder = ColumnEncoder().fit(self._attribute.read(own, sensitive_features).native)
+        self._encoder = ColumnEncoder().fit(own.store.compose(self._others))
+        # Each feature's column, and its category if it is one of a one-hot block.
+        endings = dict(zip(self._others, (column.endings for column in self._encoder.columns_), strict=True))
+        kept = (None,) if self.keep_sensitive else ()
+        self._layout = [(column, end) for column in range(width) for end in endings.get(column, kept)]
+        ids = list(range(self._sensitive_encoder.n_features_out_))
+        self.remover_ = remover(sensitive_feature_ids=ids, alpha=self.alpha)
+        self.remover_.fit(self._features(own, sensitive_features))
+
+    def _features(self, table: Table, sensitive_features: Any) -> Floats:
+        """Return the rows as numbers, the sensitive features first."""
+        alone = self._attribute.read(table, sensitive_features)
+        others = Table.read(table.store.compose(self._others))
+        return np.hstack([_encoded(self._sensitive_encoder, alone), _encoded(self._encoder, others)])
+
+    def _transform(self, table: Table, sensitive_features: Any) -> Native:
+        features = iter(self.remover_.transform(self._features(table, sensitive_features)).T)
+        columns: list[int | NewColumn] = [
+            (name, next(features)) if column in self._others else column
+            for name, (column, _) in zip(self._names(table.names), self._layout, strict=True)
+        ]
+        return table.store.compose(columns)
+
+    def _names(self, columns: Any) -> list[Any]:
+        """Return the names of the features, given those of the table's columns."""
+        names = [
+            columns[column] if end is None else f"{columns[column]}={end}" for column, end in self._layout
+        ]
+        # scikit-learn refuses frames whose column names are numbers and text.
+        return [str(name) for name in names] if any(isinstance(name, str) for name in names) else names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the features."""
+        return np.array(self._names(super().get_feature_names_out(input_features)), dtype=object)
+
+
+def _encoded(encoder: ColumnEncoder, table: Table) -> Floats:
+    """Return categories one-hot and numbers unchanged, not standardized."""
+    widths = [column.width for column in encoder.columns_]
+    starts = np.cumsum(widths) - widths
+    numeric = [j for j, column in enumerate(encoder.columns_) if column.endings == (None,)]
+    if len(numeric) == len(widths) == len(table.numeric_columns):
+        # Numbers only: much faster for a wide table than column by column.
+        encoded = table.numbers
+    else:
+        encoded = encoder.transform(table.native)
+        for j in numeric:
+            encoded[:, starts[j]] = table.column(j)
+    missing = [table.names[j] for j in numeric if np.isnan(encoded[:, starts[j]]).any()]
+    if missing:
+        raise InputError(
+            f"column {listing(missing)} has missing values (NaN), which correlation removal does not take. "
+            "Fill them in first, for example with sklearn.impute.SimpleImputer."
+        )
+    return encoded
+
+
+def _fairlearn_remover() -> Any:
+    """Return fairlearn's class; before 0.15 it centers wrongly with several sensitive columns."""
+    try:
+        from fairlearn.preprocessing import CorrelationRemover as Remover
+    except ImportError as error:
+        raise MissingExtraError("CorrelationRemover", "fairlearn", "fairlearn") from error
+    version = metadata.version("fairlearn")
+    if tuple(int(part) for part in version.split(".")[:2]) < (0, 15):
+        raise MissingExtraError("CorrelationRemover", f"fairlearn 0.15 or later (not {version})", "fairlearn")
+    return Remover

@@ -1,4 +1,4 @@
-"""Weigh the rows so that group and label look independent."""
+"""Weight the rows so that group and label are independent."""
 
 from typing import Any
 
@@ -8,32 +8,28 @@ from fairshap._messages import listing
 from fairshap._problem import Labels, Privileged, check_order, check_weights, read_target
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, TargetError
-from fairshap.mitigation._attribute import GroupReader
-from fairshap.mitigation._base import Baseline
+from fairshap.mitigation._base import Mitigator
+from fairshap.mitigation._groups import GroupReader
 
 
-class Reweigher(Baseline):
-    """Weigh the rows of each group and label as if the two were independent; rows stay as they are.
+class Reweigher(Mitigator):
+    """Weight the rows of each group and label as if the two were independent; the rows stay unchanged.
 
     The weight of a row of group s and label y is ``P(s) P(y) / P(s, y)``, after Kamiran and Calders, *Data
-    preprocessing techniques for classification without discrimination*, 2012; for two groups the weights
-    of AIF360's ``Reweighing``. A row whose attribute is missing weighs 1 and is not counted.
+    preprocessing techniques for classification without discrimination*, 2012; for two groups these are the
+    weights of AIF360's ``Reweighing``. A row whose attribute is missing has weight 1 and is not counted.
 
     Parameters
     ----------
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of the table.
-    privileged : value, list of values, pandas.Interval or function
-        Which values are privileged. They are one group, each other value is one.
     min_group_size : int, default=None
-        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
+        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns.
 
     Attributes
     ----------
     sample_weight_ : ndarray of float, shape (rows,)
-        The weights of the training rows; those that were given, if any, are multiplied in.
+        The weights of the training rows, multiplied by the given ones.
     factors_ : ndarray of float, shape (groups, 2)
-        The weight of each group, the privileged one first, and each label; 1 where no row has both.
+        The weight of each group, the privileged one first, and label; 1 where no row has both.
     classes_ : ndarray, shape (2,)
         The two labels.
 
@@ -55,26 +51,13 @@ class Reweigher(Baseline):
     def fit(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> "Reweigher":
-        """Count the groups and labels.
-
-        Parameters
-        ----------
-        X : data frame or array
-            The training table.
-        y : array-like
-            The label of each row, two values.
-        sensitive_features : array-like, optional
-            The sensitive attribute, if it is not a column of X.
-        sample_weight : array-like, optional
-            Weights that the rows have already: they are counted by them.
-        """
+        """Count the rows, or add up their weights, by group and label."""
         setting = self._setting(X, sensitive_features, min_group_size=self.min_group_size)
         labels = Labels.read(y, setting.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         given = check_weights(sample_weight, setting.own.n_rows)
         given = np.ones(setting.own.n_rows) if given is None else given
-        self._groups = GroupReader.of(setting, sensitive_features, self.privileged)
-        group = self._groups.training
+        self._groups, group = GroupReader.of(setting, sensitive_features)
         counted = group >= 0
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
@@ -87,17 +70,7 @@ class Reweigher(Baseline):
         return self
 
     def weights(self, X: Native, y: Any, *, sensitive_features: Any = None) -> Floats:
-        """Return the weights of any rows, by the training rows' counts.
-
-        Parameters
-        ----------
-        X : data frame or array
-            Rows with the columns that were fitted on.
-        y : array-like
-            Their labels.
-        sensitive_features : array-like, optional
-            Their sensitive attribute, if it is not a column of X.
-        """
+        """Return the weights of any rows, from the counts of the training rows."""
         table = self._other_rows(X)
         values = read_target(y, table.n_rows)
         codes = np.minimum(np.searchsorted(self.classes_, values), len(self.classes_) - 1)

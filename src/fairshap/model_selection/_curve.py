@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from fairshap._figures.curve import draw_curves
+from fairshap._plotting import draw_curves
 from fairshap._problem import Privileged
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Native

@@ -10,8 +10,8 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from fairshap._figures.tuning import draw_trade_off
 from fairshap._frames import PlayersLike
+from fairshap._plotting import draw_trade_off
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.edits import Guard, check_guard, describe_guard

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap._figures.report import draw_columns
+from fairshap._plotting import draw_columns
 from fairshap._ties import exceeds, reaches
 from fairshap.report._findings import Findings
 from fairshap.report._setting import side_names

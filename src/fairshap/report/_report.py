@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._figures.report import draw_fairness, draw_risks
+from fairshap._plotting import draw_fairness, draw_risks
 from fairshap._io import write_atomically
 from fairshap._crossval import MEASURES
 from fairshap.report._columns import plot_columns

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from fairshap._figures.axes import BLUE, GREY, ORANGE, new_figure
+from fairshap._plotting import BLUE, GREY, ORANGE, new_figure
 
 # What text and lines are drawn in; the page says which colour that is.
 _INK = "#101418"

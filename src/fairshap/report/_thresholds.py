@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._figures.report import draw_thresholds
+from fairshap._plotting import draw_thresholds
 from fairshap._typing import Floats
 from fairshap.attribution import risk_when_replaced
 from fairshap.report._findings import Findings

@@ -1,4 +1,4 @@
-"""The sensitive attribute of rows other than those that were learnt from."""
+"""The sensitive attribute, and the group, of rows other than the training rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,17 +16,7 @@ from fairshap.exceptions import GroupError, InputError, UnseenGroupsWarning
 
 @dataclass(frozen=True, slots=True)
 class AttributeReader:
-    """Reads the attribute of any rows from where it was when fitting.
-
-    Parameters
-    ----------
-    name : hashable
-        The attribute.
-    columns : tuple of int
-        Its columns in the user's table; none where it stands beside.
-    width : int
-        How many columns it has.
-    """
+    """Reads the attribute from where it was in training: ``columns`` of the table, or beside it (none)."""
 
     name: Any
     columns: tuple[int, ...]
@@ -34,9 +24,8 @@ class AttributeReader:
 
     @classmethod
     def of(cls, setting: Setting) -> "AttributeReader":
-        """Return the reader of a table that is being fitted on."""
-        columns = () if setting.added else setting.columns
-        return cls(setting.groups.name, columns, len(setting.columns))
+        """Return the reader for a training table."""
+        return cls(setting.groups.name, () if setting.added else setting.columns, len(setting.columns))
 
     def read(self, table: Table, sensitive_features: Any) -> Table:
         """Return the attribute of some rows as a table of its own."""
@@ -63,53 +52,46 @@ class AttributeReader:
 
 @dataclass(frozen=True, slots=True)
 class GroupReader:
-    """Numbers the groups of any rows as those of the training rows were numbered.
+    """Numbers the groups: 0 is privileged, 1, 2, ... are not; -1 where the attribute is missing or unseen.
 
-    The privileged side is 0, the unprivileged groups are 1, 2, ...; -1 is a row whose attribute is missing
-    or holds a value that was not seen when fitting.
-
-    Parameters
-    ----------
-    attribute : AttributeReader
-        Where the attribute stands.
-    training : ndarray of int
-        The group of each training row.
-    values : mapping
-        The group of each value of a category.
-    quantity : ndarray of float
-        The training rows' values of a quantity; empty for a category.
-    privileged : object
-        The interval or the function that splits it.
+    ``values`` maps each value of a category to its group. A quantity has two groups instead, split by the
+    interval ``privileged``, or by a function: then ``sides`` are the groups between the ``cuts``.
     """
 
     attribute: AttributeReader
-    training: Ints
-    values: Mapping[Any, int]
-    quantity: Floats
-    privileged: Any
+    n_groups: int
+    values: Mapping[Any, int] | None = None
+    privileged: Any = None
+    cuts: Floats | None = None
+    sides: Ints | None = None
 
     @classmethod
-    def of(cls, setting: Setting, sensitive_features: Any, privileged: Any) -> "GroupReader":
-        """Return the reader of a table that is being fitted on."""
+    def of(cls, setting: Setting, sensitive_features: Any) -> tuple["GroupReader", Ints]:
+        """Return the reader for a training table, and the group of each training row."""
         groups = setting.groups
         number = np.where(groups.side == 1, 0, np.where(groups.side == 0, groups.group + 1, -1))
+        n_groups = int(number.max()) + 1
         attribute = AttributeReader.of(setting)
         alone = attribute.read(setting.own, sensitive_features)
-        if groups.by_row:
-            return cls(attribute, number, {}, alone.column(0), privileged)
-        read = read_attribute(alone, range(attribute.width))
-        known = dict(zip(read.values, number[read.first].tolist(), strict=True))
-        return cls(attribute, number, known, np.empty(0), privileged)
-
-    @property
-    def n_groups(self) -> int:
-        """The number of groups."""
-        return int(self.training.max()) + 1
+        if not groups.by_row:
+            read = read_attribute(alone, range(attribute.width))
+            values = dict(zip(read.values, number[read.first].tolist(), strict=True))
+            return cls(attribute, n_groups, values), number
+        if isinstance(setting.privileged, pd.Interval):
+            return cls(attribute, n_groups, privileged=setting.privileged), number
+        # What a function says of a value may depend on the other values, as a median does. So it is not
+        # called again: a row is in the group of the training row whose value is nearest.
+        present = np.flatnonzero(~np.isnan(alone.column(0)))
+        known, first = np.unique(alone.column(0)[present], return_index=True)
+        sides = number[present[first]]
+        last = np.flatnonzero(np.diff(sides))
+        cuts = known[last] + (known[last + 1] - known[last]) / 2
+        return cls(attribute, n_groups, cuts=cuts, sides=sides[np.append(0, last + 1)]), number
 
     def read(self, table: Table, sensitive_features: Any) -> Ints:
         """Return the group of each of some rows."""
         alone = self.attribute.read(table, sensitive_features)
-        if len(self.quantity):
+        if self.values is None:
             return self._of_quantity(alone)
         read = read_attribute(alone, range(self.attribute.width), most_numbers=alone.n_rows)
         numbers = [self.values.get(value, -1) for value in read.values]
@@ -124,11 +106,6 @@ class GroupReader:
         return np.array([*numbers, -1])[read.code]
 
     def _of_quantity(self, alone: Table) -> Ints:
-        """Return 0 or 1 by the interval itself; a function is not asked anew but looked up.
-
-        What a function says of a value may depend on the other values, as a median does. So a row
-        is in the group of the training row whose value is nearest.
-        """
         if not alone.is_numeric(0):
             raise GroupError(
                 f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
@@ -136,14 +113,9 @@ class GroupReader:
         keys = alone.column(0)
         present = np.flatnonzero(~np.isnan(keys))
         number = np.full(len(keys), -1)
-        if isinstance(self.privileged, pd.Interval):
-            values = quantities(alone, 0, present, keys) if len(present) else keys[present]
+        if self.cuts is not None and self.sides is not None:
+            number[present] = self.sides[np.searchsorted(self.cuts, keys[present])]
+        elif len(present):
+            values = quantities(alone, 0, present, keys)
             number[present] = ~split_quantity(values, self.privileged, self.attribute.name)
-            return number
-        known, first = np.unique(self.quantity[~np.isnan(self.quantity)], return_index=True)
-        side = self.training[~np.isnan(self.quantity)][first]
-        above = np.clip(np.searchsorted(known, keys[present]), 1, len(known) - 1)
-        below = above - 1
-        is_nearer = keys[present] - known[below] <= known[above] - keys[present]
-        number[present] = side[np.where(is_nearer, below, above)]
         return number

@@ -1,0 +1,282 @@
+"""Plots of plain arrays with matplotlib; the objects that have a ``plot`` draw with them.
+
+matplotlib is an extra and slow to import, so it is imported only where axes are made.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from fairshap._typing import Bools, Floats, Sides
+from fairshap.exceptions import MissingExtraError
+
+#: Two colors that color-blind people can tell apart, and one for the background.
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
+
+# Characters of a name that fit beside an axis, and columns that fit into one plot.
+_MAX_LABEL, _MAX_COLUMNS = 28, 25
+
+# Points of one column and one group that are drawn: more would only overlap.
+_MAX_POINTS = 130
+
+# The height that the points of one column spread over, and the bins that say how dense they are.
+_SPREAD, _BINS, _GOLDEN = 0.36, 60, 0.6180339887
+
+
+def as_label(name: object) -> str:
+    r"""Return a name as an axis label: one line, not too long, and without mathematical markup.
+
+    Examples
+    --------
+    >>> print(as_label("income in $ and $cents$"))
+    income in \$ and \$cents\$
+    """
+    text = " ".join(str(name).split()).encode("utf-8", "replace").decode()
+    text = text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "\u2026"
+    return text.replace("$", r"\$")
+
+
+def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.6)) -> Any:
+    """Return axes to draw on: the given ones, or n new ones side by side, each of that size.
+
+    New ones belong to a pyplot figure, which a notebook shows and ``plt.savefig`` writes, or to the figure
+    that is given instead of axes. A single one is returned bare, several as an array.
+    """
+    figure_type = _import("matplotlib.figure").Figure
+    inches = (size[0] * n, size[1])
+    if ax is None:
+        return _import("matplotlib.pyplot").subplots(1, n, figsize=inches, layout="constrained")[1]
+    if isinstance(ax, figure_type):
+        ax.set_size_inches(inches)
+        return ax.subplots(1, n)
+    return ax
+
+
+def new_figure() -> Any:
+    """Return a figure that pyplot does not know, for a file: a notebook must not show it."""
+    return _import("matplotlib.figure").Figure(layout="constrained")
+
+
+def _import(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError("drawing", "matplotlib", "plots") from error
+
+
+def draw_matching(
+    matched: Floats, random: Floats, columns: Sequence[str], differences: Floats, ax: Any = None
+) -> Any:
+    """Draw distances and balance on two axes; on a single given one, distances only.
+
+    ``differences`` has the shape (3, columns): before, and after for unprivileged and for privileged rows.
+    """
+    height = 3.6 + 0.16 * max(0, min(len(columns), _MAX_COLUMNS) - 12)
+    axes = new_axes(2, ax, size=(5.0, height))
+    both = np.atleast_1d(axes)
+    _draw_distances(matched, random, both[0])
+    if len(both) > 1:
+        _draw_balance(columns, differences, both[1])
+    return axes
+
+
+def _draw_distances(matched: Floats, random: Floats, ax: Any) -> None:
+    """Draw two histograms with the same bins."""
+    farthest = max(matched.max(initial=0.0), np.quantile(random, 0.995) if len(random) else 0.0)
+    bins = np.linspace(0.0, farthest or 1.0, 41)
+    for values, color, name in ((random, GREY, "random"), (matched, BLUE, "matched")):
+        mean = f", mean {values.mean():.2f}" if len(values) else ""
+        ax.hist(values, bins, color=color, alpha=0.7, label=name + mean)
+    ax.set(xlabel="distance to the reference", ylabel="rows", title="Matched and random pairs")
+    ax.legend(frameon=False)
+
+
+def _draw_balance(columns: Sequence[str], differences: Floats, ax: Any) -> None:
+    """Draw the absolute differences of each column before and after matching, the largest on top."""
+    size = np.abs(differences)
+    order = np.argsort(np.nan_to_num(size[0], nan=-1.0), kind="stable")[-_MAX_COLUMNS:]
+    places = np.arange(len(order))
+    # An infinite difference has no place on the axis; the label says so.
+    finite = np.where(np.isfinite(size), size, np.nan)[:, order]
+    names = [as_label(columns[k]) + (" (infinite)" if np.isinf(size[0, k]) else "") for k in order]
+    ax.hlines(places, np.nanmin(finite, axis=0, initial=np.inf), np.nanmax(finite, axis=0, initial=0), GREY)
+    ax.plot(finite[0], places, "o", color=ORANGE, mfc="none", label="before matching")
+    ax.plot(finite[1], places, "v", color=BLUE, label="after, unprivileged rows")
+    ax.plot(finite[2], places, "^", color=BLUE, label="after, privileged rows")
+    ax.axvline(0.1, color=GREY, linestyle=":", linewidth=1)
+    ax.set_yticks(places, names)
+    most = f", the {_MAX_COLUMNS} largest of {len(columns)}" if len(columns) > _MAX_COLUMNS else ""
+    ax.set(xlabel="absolute standardised mean difference", xlim=(0, None), title=f"Balance by column{most}")
+    ax.legend(frameon=False, loc="lower right")
+
+
+def draw_residuals(residual: Floats, distance: Floats, ax: Any = None) -> Any:
+    """Draw the absolute residual of rows against their squared distance, with the least C of ``C d^2``."""
+    ax = new_axes(1, ax)
+    squared, size = distance**2, np.abs(residual)
+    ax.plot(squared, size, "o", color=BLUE, alpha=0.4, markersize=3, label=f"{len(size)} edited rows")
+    apart = squared > 0
+    if apart.any():
+        least = float((size[apart] / squared[apart]).max())
+        ends = np.geomspace(squared[apart].min(), squared[apart].max(), 50)
+        label = f"{least:.3g} times the squared distance"
+        ax.plot(ends, least * ends, color=GREY, linestyle="--", label=label)
+    # The axis is linear below the smallest positive value, so that zeros have a place.
+    for set_scale, values in ((ax.set_xscale, squared), (ax.set_yscale, size)):
+        present = values[values > 0]
+        if len(present):
+            set_scale("symlog", linthresh=max(float(present.min()), 1e-6 * float(present.max())))
+    ax.set(xlabel="squared distance to the reference", ylabel="|I|, absolute interaction residual")
+    ax.set_title("Interaction residual and matching distance")
+    ax.legend(frameon=False, loc="upper left")
+    return ax
+
+
+def draw_curves(edits: Floats, curves: dict[str, tuple[Floats, ...]], axes: Any = None) -> Any:
+    """Draw each metric, with its interval, against the number of edits."""
+    axes = new_axes(len(curves), axes, size=(3.2, 2.8))
+    for ax, (name, (value, low, high)) in zip(axes, curves.items(), strict=True):
+        ax.plot(edits, value, color=BLUE)
+        ax.fill_between(edits, low, high, color=BLUE, alpha=0.2, lw=0)
+        ax.set_title(name if name == "accuracy" else name.upper())
+        ax.set_xlabel("edited cells")
+    return axes
+
+
+def draw_trade_off(
+    accuracy: Floats, objective: Floats, on_front: Bools, taken: int, label: str, ax: Any = None
+) -> Any:
+    """Draw every candidate, the Pareto front, the baseline (the first candidate) and the recommended one."""
+    ax = new_axes(1, ax)
+    ax.scatter(objective, accuracy, s=18, color=GREY, label="tried")
+    order = np.flatnonzero(on_front)[np.argsort(objective[on_front])]
+    ax.plot(objective[order], accuracy[order], "o-", color=BLUE, markersize=5, label="no other is better")
+    ax.scatter(objective[:1], accuracy[:1], marker="s", color="black", zorder=3, label="baseline")
+    at = objective[[taken]], accuracy[[taken]]
+    ax.scatter(*at, marker="*", s=160, color=ORANGE, zorder=4, label="recommended")
+    ax.set_xlabel(label)
+    ax.set_ylabel("accuracy")
+    ax.legend()
+    return ax
+
+
+def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
+    """Draw metrics with their intervals, before and after the repair or of one model.
+
+    Each side has the shape (3, metrics): the value and the two ends of its interval.
+    """
+    ax = new_axes(1, ax, size=(7.0, 0.62 * len(names) + 0.9))
+    places = np.arange(len(names))[::-1]
+    looks = [(0.14, ORANGE, "s", "before"), (-0.14, BLUE, "o", "after")]
+    if len(sides) == 1:
+        looks = [(0.0, ORANGE, "s", "the model")]
+    for (value, low, high), (shift, color, marker, label) in zip(sides, looks, strict=True):
+        error = np.clip([value - low, high - value], 0, None)
+        ax.errorbar(
+            value,
+            places + shift,
+            xerr=error,
+            fmt=marker,
+            color=color,
+            markersize=6,
+            elinewidth=2,
+            label=label,
+        )
+    ax.set_yticks(places, names)
+    # Shows which intervals reach below 0.
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    ax.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.8)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(length=0)
+    if len(sides) > 1:
+        ax.legend(frameon=False, loc="best")
+    return ax
+
+
+def draw_columns(
+    names: Sequence[str], phi: Floats, side: Sides, sides: Sequence[str], threshold: float, ax: Any = None
+) -> Any:
+    """Draw the attributions of each column as a swarm, the unprivileged group above, the privileged below.
+
+    Zeros are left out, and many points are thinned.
+    """
+    ax = new_axes(1, ax, size=(7.0, 0.52 * len(names) + 1.3))
+    for group, color, direction in ((0, ORANGE, 1.0), (1, BLUE, -1.0)):
+        points: list[Floats] = [np.empty((2, 0))]
+        for k, place in enumerate(range(len(names))[::-1]):
+            values = thin(phi[side == group, k])
+            points.append(np.stack([values, place + direction * (0.07 + _offsets(values))]))
+        x, y = np.hstack(points)
+        label = f"{as_label(sides[group])} ({'privileged' if group else 'unprivileged'})"
+        ax.plot(x, y, "o", color=color, markersize=2.6, alpha=0.55, markeredgewidth=0, label=label)
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    if np.isfinite(threshold):
+        ax.axvline(threshold, color=GREY, linestyle="--", linewidth=1, label=f"threshold {threshold:.3g}")
+    ax.set_yticks(range(len(names))[::-1], [as_label(name) for name in names])
+    ax.set(
+        xlabel="attribution (phi): what the column adds to the risk of a row", ylim=(-0.6, len(names) - 0.4)
+    )
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, markerscale=2)
+    return ax
+
+
+def thin(values: Floats, most: int = _MAX_POINTS) -> Floats:
+    """Return the nonzero values, sorted; of too many, evenly spaced ranks that include both ends."""
+    values = np.sort(values[np.isfinite(values) & (np.abs(values) > 1e-12)])
+    if len(values) > most:
+        values = values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)]
+    return values
+
+
+def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> Any:
+    """Draw the distribution of the risk over the rows, before and after, with a logarithmic count axis."""
+    ax = new_axes(1, ax, size=(7.0, 3.2))
+    top = max(part.max(initial=0.0) for part in (before, after) if part is not None)
+    bins = np.linspace(0, top or 1.0, 41)
+    counts, _ = np.histogram(before, bins)
+    label = f"{'all rows' if after is None else 'before'}, mean {_mean(before)}"
+    ax.stairs(counts, bins, fill=True, color=ORANGE, alpha=0.35, label=label)
+    if after is not None:
+        counts, _ = np.histogram(after, bins)
+        ax.stairs(counts, bins, color=BLUE, linewidth=2, label=f"after, mean {_mean(after)}")
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set(xlabel="discriminative risk of a row", ylabel="rows (log scale)", ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: float, ax: Any = None) -> Any:
+    """Draw the mean risk of the model against the number of cells that would change."""
+    ax = new_axes(1, ax, size=(7.0, 2.9))
+    ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
+    at = np.flatnonzero(thresholds == chosen)
+    if len(at):
+        label = f"threshold {chosen:.3g}"
+        ax.plot(cells[at], risk[at], "*", color=ORANGE, markersize=14, label=label)
+        ax.legend(frameon=False)
+    ax.set(xlabel="cells that would change", ylabel="mean risk", ylim=(0, None))
+    ax.grid(color=GREY, alpha=0.25, linewidth=0.8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _offsets(values: Floats) -> Floats:
+    """Return how far each sorted value is drawn from its line: the more neighbors, the farther."""
+    if not len(values):
+        return values
+    bins = np.linspace(values[0], values[-1], _BINS)
+    at = np.searchsorted(bins, values)
+    # Multiples of the golden ratio space the values of a bin evenly; a fuller bin spreads wider.
+    order = np.arange(len(values)) - np.searchsorted(at, at)
+    sizes = np.bincount(at)
+    return np.asarray(_SPREAD * (order * _GOLDEN % 1) * sizes[at] / max(sizes.max(), 8))
+
+
+def _mean(values: Floats) -> str:
+    return f"{values.mean():.4g}" if len(values) else "none"

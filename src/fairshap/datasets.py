@@ -1,0 +1,268 @@
+"""Datasets: the five tables of the paper, and a synthetic one whose right repair is known."""
+
+import tomllib
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from fairshap._messages import did_you_mean, listing
+from fairshap.exceptions import InputError
+
+__all__ = ["Dataset", "load", "make_biased", "names"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dataset:
+    """A table with its target and its sensitive attribute.
+
+    Parameters
+    ----------
+    name : str
+        The name that :func:`load` takes.
+    X : pandas.DataFrame
+        The raw columns; categories are not encoded.
+    y : pandas.Series
+        The target, 0 or 1.
+    sensitive : str
+        The sensitive column of X.
+    privileged : object
+        Its privileged value.
+    target : str
+        What y = 1 means.
+    description, source, licence : str
+        What the table is, where it comes from, and how it may be used.
+    players : dict, optional
+        For an encoded table: the columns of X that belong to one raw column.
+    """
+
+    name: str
+    X: pd.DataFrame
+    y: "pd.Series[int]"
+    sensitive: str
+    privileged: Any
+    target: str
+    description: str
+    source: str
+    licence: str
+    players: dict[Hashable, list[Hashable]] | None = None
+
+    def __repr__(self) -> str:
+        rows, columns = self.X.shape
+        return (
+            f"Dataset({self.name!r}: {rows} rows, {columns} columns, y = 1 is {self.target}, "
+            f"sensitive {self.sensitive!r}, privileged {self.privileged!r})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """How one embedded table is read; ``data/tables.toml`` has them."""
+
+    target: str  # the target column
+    positive: Any  # its value that is y = 1
+    meaning: str  # what y = 1 says of a person
+    sensitive: Mapping[str, Any]  # the sensitive columns, the default first, and their privileged values
+    description: str
+    source: str
+    licence: str
+    categorical: list[str] = field(default_factory=list)  # columns of numbers that are codes of categories
+    dropped: list[str] = field(default_factory=list)  # columns that say nothing of a person
+    values: Mapping[str, list[str]] = field(
+        default_factory=dict
+    )  # columns of codes 0, 1, ... and their words
+    # The encoded table:
+    order: list[str] = field(default_factory=list)  # its columns, where their order differs
+    without: list[str] = field(default_factory=list)  # columns left out unless sensitive
+    constants: list[str] = field(default_factory=list)  # columns of ones that the paper's table had
+    distinct: bool = False  # whether duplicate rows are left out
+    unknown: str | None = None  # a category replaced by the most frequent one of its column
+    codes: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # of sensitive columns of many values
+
+
+_DATA = files("fairshap") / "data"
+SPECS = {
+    name: Spec(**spec) for name, spec in tomllib.loads((_DATA / "tables.toml").read_text("utf-8")).items()
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the embedded tables.
+
+    Examples
+    --------
+    >>> names()
+    ('german', 'compas', 'adult', 'credit', 'census_kdd')
+    """
+    return tuple(SPECS)
+
+
+def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> Dataset:
+    """Return one of the paper's five tables; no network is needed.
+
+    Parameters
+    ----------
+    name : {"german", "compas", "adult", "credit", "census_kdd"}
+        Which table.
+    sensitive : str, optional
+        The sensitive column, where the table has more than one: "sex" or "race".
+    encoded : bool, default=False
+        Whether X is encoded as in the paper: numbers standardized over the whole table, categories
+        one-hot, the sensitive column one column in which 1 is privileged. ``players`` then
+        says which columns belong together. (In German, the paper's 1 is female; here it is male, as
+        in the raw table. No metric depends on which.)
+
+    Returns
+    -------
+    Dataset
+        The table, with ``X``, ``y``, ``sensitive``, ``privileged``, ``description``, its source and
+        its licence.
+
+    Examples
+    --------
+    >>> d = load("compas")
+    >>> d.X.shape, d.sensitive, d.privileged
+    ((7214, 9), 'sex', 'Male')
+    """
+    if name not in SPECS:
+        raise InputError(
+            f"there is no table {name!r}; the tables are {listing(SPECS)}.{did_you_mean(name, list(SPECS))}"
+        )
+    spec = SPECS[name]
+    column = next(iter(spec.sensitive)) if sensitive is None else sensitive
+    if column not in spec.sensitive:
+        raise InputError(
+            f"{column!r} is not a sensitive column of {name!r}; it has {listing(spec.sensitive)}."
+            f"{did_you_mean(column, list(spec.sensitive))}"
+        )
+    X = pd.read_parquet(BytesIO(stored_bytes(name)))
+    if encoded and spec.distinct:
+        X = X.drop_duplicates()
+    y = (X.pop(spec.target) == spec.positive).astype(np.int64)
+    X = X.drop(columns=spec.dropped)
+    for categorical in spec.categorical:
+        X[categorical] = X[categorical].astype("category")
+    for coded, words in spec.values.items():
+        X[coded] = X[coded].map(dict(enumerate(words)))
+    privileged, players = spec.sensitive[column], None
+    if encoded:
+        X, players = _encode(X, spec, column)
+        privileged = 1.0
+    return Dataset(
+        name=name,
+        X=X,
+        y=y.rename(spec.target),
+        sensitive=column,
+        privileged=privileged,
+        target=spec.meaning,
+        description=spec.description,
+        source=spec.source,
+        licence=spec.licence,
+        players=players,
+    )
+
+
+def stored_bytes(name: str) -> bytes:
+    """Return the file of an embedded table."""
+    return (_DATA / f"{name}.parquet").read_bytes()
+
+
+def _encode(
+    X: pd.DataFrame, spec: Spec, sensitive: str
+) -> tuple[pd.DataFrame, dict[Hashable, list[Hashable]]]:
+    """Return the table as the paper encodes it, and the columns of each category."""
+    names = [name for name in spec.order or X.columns if name == sensitive or name not in spec.without]
+    categories: dict[Hashable, pd.Categorical] = {}
+    labels: dict[Hashable, list[Hashable]] = {}
+    for name in names:
+        labels[name] = [name]
+        if name != sensitive and not pd.api.types.is_numeric_dtype(X[name].dtype):
+            column = X[name]
+            if spec.unknown is not None:
+                known = column != spec.unknown
+                column = column.where(known, column[known].mode()[0])
+            categories[name] = pd.Categorical(column).remove_unused_categories()
+            labels[name] = [f"{name}={value}" for value in categories[name].categories]
+    columns = [label for name in names for label in labels[name]] + spec.constants
+    # Filled in place: a wide table is not held twice.
+    cells = np.zeros((len(X), len(columns)))
+    at = 0
+    for name in names:
+        if name == sensitive:
+            numbers = spec.codes.get(name, {spec.sensitive[name]: 1})
+            cells[:, at] = X[name].astype(object).map(numbers).fillna(0)
+        elif name in categories:
+            codes = categories[name].codes.astype(np.int64)
+            present = np.flatnonzero(codes >= 0)
+            cells[present, at + codes[present]] = 1.0
+        else:
+            cells[:, at] = (X[name] - X[name].mean()) / X[name].std(ddof=0)
+        at += len(labels[name])
+    cells[:, at:] = 1.0
+    players = {name: labels[name] for name in categories if len(labels[name]) > 1}
+    return pd.DataFrame(cells, X.index, columns), players
+
+
+def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = None) -> Dataset:
+    """Return a table in which the group matters in one district only.
+
+    The columns are ``group`` ("a" is privileged), ``district`` (four fifths of group a live in the
+    "north", as many of group b in the "south"), ``skill`` (-3 to 3), ``colour`` (three) and ``commute``
+    (10 minutes, or 60 for those who live where their group does not). The log-odds of y = 1 are
+    ``skill / 2 - bias / 4``, plus ``bias`` for the members of group a in the north.
+
+    So the discriminative risk depends on the district: it is zero in the south. Those who commute far are far
+    from everybody else, so the nearest person of the other group lives in the other district and is
+    otherwise the same. The right repair is known: replace "north" by "south", and nothing else.
+
+    Parameters
+    ----------
+    n_rows : int, default=1000
+        The number of rows.
+    bias : float, default=2.0
+        The unfair advantage, in log-odds; 0 gives a fair table.
+    random_state : int, RandomState instance or None
+        The source of randomness.
+
+    Examples
+    --------
+    >>> d = make_biased(5, random_state=0)
+    >>> list(d.X.columns)
+    ['group', 'district', 'skill', 'colour', 'commute']
+    """
+    if n_rows < 1:
+        raise InputError(f"n_rows={n_rows} must be at least 1.")
+    rng = check_random_state(random_state)
+    privileged = rng.random_sample(n_rows) < 0.5
+    away = rng.random_sample(n_rows) < 0.2
+    north = privileged ^ away
+    skill = rng.randint(-3, 4, n_rows)
+    odds = skill / 2 + bias * (privileged & north) - bias / 4
+    y = rng.random_sample(n_rows) < 1 / (1 + np.exp(-odds))
+    X = pd.DataFrame(
+        {
+            "group": np.where(privileged, "a", "b"),
+            "district": np.where(north, "north", "south"),
+            "skill": skill,
+            "colour": rng.choice(["red", "green", "blue"], n_rows),
+            "commute": np.where(away, 60, 10),
+        }
+    )
+    return Dataset(
+        name="biased",
+        X=X,
+        y=pd.Series(y.astype(np.int64), name="hired"),
+        sensitive="group",
+        privileged="a",
+        target="hired",
+        description=f"{n_rows} made-up applicants; group a has an advantage in the north.",
+        source="fairshap.datasets.make_biased",
+        licence="MIT",
+    )
