@@ -205,6 +205,8 @@ class Budget(Selector):
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
         """Say whether some value was large enough for an edit, and if not why, in words."""
+        if not self.max_cells(explanation.problem):
+            return False, f"n_cells={self.n_cells!r} is less than one cell of this table"
         if self.threshold is None:
             return bool(exceeds(largest, 0.0, explanation.unit)), "no Shapley value is above 0"
         return Threshold(self.threshold).why_nothing(largest, explanation)

@@ -1,4 +1,4 @@
-"""Recipes through the estimators: strategies, rounds and twins end to end."""
+"""Recipes through the estimators: selectors, rounds and counterfactuals end to end."""
 
 import warnings
 
@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from xgboost import XGBClassifier
 
 from fairshap import (
+    Budget,
     EditConstraints,
     FairSHAP,
     FairSHAPClassifier,
@@ -29,7 +30,6 @@ from fairshap import (
     metrics,
 )
 from fairshap._models import fit_model
-from fairshap.attribution import _attribute
 from fairshap.exceptions import InputError, NothingToRepairWarning, WeightsWarning
 from tests.conftest import to_library, to_pandas
 
@@ -52,8 +52,8 @@ def test_the_default_is_the_papers_threshold():
     assert len(fs.rounds_) == 1
 
 
-def test_twins_of_the_edited_rows_follow_the_rows():
-    fs, X_fair, y = repair(augment="edited")
+def test_counterfactuals_of_the_edited_rows_follow_the_rows():
+    fs, X_fair, y = repair(counterfactuals="edited")
     edited = np.unique(fs.edits_.row)
     assert_array_equal(fs.counterfactual_of_, edited)
     assert len(X_fair) == len(y) == len(fs.sample_weight_) == len(X) + len(edited)
@@ -66,8 +66,8 @@ def test_twins_of_the_edited_rows_follow_the_rows():
     assert_allclose(fs.sample_weight_.sum(), len(X))
 
 
-def test_twins_of_all_rows_leave_the_attribute_without_use():
-    _, X_fair, _ = repair(augment="all")
+def test_counterfactuals_of_all_rows_leave_the_attribute_without_use():
+    _, X_fair, _ = repair(counterfactuals="all")
     model = LogisticRegression(max_iter=5000)
     retrained = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="all", random_state=0)).fit(X, Y)
     before = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals=None, random_state=0)).fit(X, Y)
@@ -76,9 +76,9 @@ def test_twins_of_all_rows_leave_the_attribute_without_use():
     assert len(X_fair) == 2 * len(X)
 
 
-@pytest.mark.parametrize("strategy", ["threshold", "iterative"])
-def test_twins_of_the_rows_at_risk_are_those_of_the_model_that_is_asked_first(strategy):
-    fs, X_fair, _ = repair(augment=0.1, strategy=strategy)
+@pytest.mark.parametrize("selector", [Threshold(), Iterative()])
+def test_counterfactuals_of_the_rows_at_risk_are_those_of_the_model_that_is_explained_first(selector):
+    fs, X_fair, _ = repair(counterfactuals=0.1, selector=selector)
     risk = metrics.discriminative_risk(fs.model_, X, **WHO, reduce=None)
     at_risk = np.flatnonzero(risk >= 0.1)
     assert 0 < len(at_risk) < len(X)
@@ -88,25 +88,25 @@ def test_twins_of_the_rows_at_risk_are_those_of_the_model_that_is_asked_first(st
     assert_allclose(fs.sample_weight_[at_risk], 0.5)
 
 
-def test_twins_of_all_rows_are_those_of_any_risk():
-    X_all, X_any = (repair(augment=augment)[1] for augment in ("all", 1e-300))
+def test_counterfactuals_of_all_rows_are_those_of_any_risk():
+    X_all, X_any = (repair(counterfactuals=augment)[1] for augment in ("all", 1e-300))
     n_none = len(X_all) - len(X_any)
     assert n_none == (metrics.discriminative_risk(repair()[0].model_, X, **WHO, reduce=None) == 0).sum()
 
 
-def test_twins_of_rows_at_risk_without_an_edit_are_no_reason_to_warn():
+def test_counterfactuals_of_rows_at_risk_without_an_edit_are_no_reason_to_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error", NothingToRepairWarning)
-        fs, _, _ = repair(threshold=np.inf, augment=0.1)
+        fs, _, _ = repair(threshold=np.inf, counterfactuals=0.1)
     assert len(fs.edits_) == 0 < len(fs.counterfactual_of_)
-    with pytest.warns(NothingToRepairWarning, match=r"no row has a risk of augment=0.999 or more\."):
-        repair(threshold=np.inf, augment=0.999)
+    with pytest.warns(NothingToRepairWarning, match=r"no row has a risk of 0.999 or more\."):
+        repair(threshold=np.inf, counterfactuals=0.999)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_twins_keep_the_type_of_the_table(library):
     given = to_library(X, library)
-    fs, X_fair, _ = repair(X=given, augment="edited")
+    fs, X_fair, _ = repair(X=given, counterfactuals="edited")
     assert type(X_fair) is type(given)
     sexes = to_pandas(X_fair)[DATA.sensitive].astype(str).to_numpy()
     assert len(fs.counterfactual_of_) > 0
@@ -123,7 +123,7 @@ def test_weights_of_the_user_are_shared_by_twins():
 
 
 def test_rounds_lower_the_risk_and_never_edit_a_cell_twice():
-    fs, X_fair, _ = repair(strategy="iterative", max_rounds=3)
+    fs, X_fair, _ = repair(selector=Iterative(max_rounds=3))
     once, X_once, _ = repair()
     risks = [r.mean_risk for r in fs.rounds_]
     assert len(risks) > 1
@@ -138,7 +138,7 @@ def test_rounds_lower_the_risk_and_never_edit_a_cell_twice():
 
 
 def test_rounds_share_one_budget():
-    fs, _, _ = repair(strategy="iterative", budget=380)
+    fs, _, _ = repair(selector=Iterative(Budget(380, threshold=0.05)))
     assert len(fs.edits_) <= 380
 
 
@@ -152,20 +152,24 @@ def test_a_round_that_is_taken_back_is_not_among_the_rounds():
         random_state=0,
         selector=Iterative(Threshold()),
     )
-    full = clone(fs).set_params(max_rounds=20).fit(data.X, data.y)
+    full = clone(fs).set_params(selector__max_rounds=20).fit(data.X, data.y)
     assert full.rounds_[-1].n_edits == len(full.edits_)
     # One more was tried: where it is the last that may be, nothing takes it back.
-    more = clone(fs).set_params(max_rounds=len(full.rounds_) + 1).fit(data.X, data.y)
+    more = clone(fs).set_params(selector__max_rounds=len(full.rounds_) + 1).fit(data.X, data.y)
     assert len(more.edits_) > len(full.edits_)
 
 
 def test_one_round_is_the_threshold():
-    _, X_fair, _ = repair(strategy="iterative", max_rounds=1)
+    _, X_fair, _ = repair(selector=Iterative(max_rounds=1))
     pd.testing.assert_frame_equal(X_fair, repair()[1])
 
 
 def test_limits_hold_end_to_end():
-    fs, _, _ = repair(frozen=["age"], max_row_edits=1, direction="unprivileged", guard=True)
+    fs, _, _ = repair(
+        constraints=EditConstraints(
+            frozen=["age"], max_per_row=1, group="unprivileged", reject_if="risk_rises"
+        )
+    )
     assert "age" not in fs.edits_.column
     assert np.bincount(fs.edits_.row).max() == 1
     assert set(X[DATA.sensitive].iloc[fs.edits_.row]) == {"female"}
@@ -188,7 +192,7 @@ MANY = pd.qcut(X["duration"], 3).cat.codes.to_numpy()
     ids=["margins", "quantities", "classes"],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.MarginWarning")
-def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
+def test_the_label_constraint_takes_any_target(model, target, threshold, near):
     rows = NUMBERS.drop(columns="duration")
     guarded = FairSHAP(
         model,
@@ -199,7 +203,7 @@ def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
         constraints=EditConstraints(reject_if="label_less_likely"),
     )
     (X_fair, _), (X_plain, _) = (
-        fs.fit_resample(rows, target) for fs in (guarded, clone(guarded).set_params(guard=False))
+        fs.fit_resample(rows, target) for fs in (guarded, clone(guarded).set_params(constraints=None))
     )
     before, after, plain = (near(guarded.model_, table) for table in (rows, X_fair, X_plain))
     assert (after >= before - 1e-9).all()
@@ -208,7 +212,7 @@ def test_the_guard_of_labels_takes_any_target(model, target, threshold, near):
     assert (plain < before - 1e-9)[left].all()
 
 
-def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
+def test_the_label_constraint_finds_them_in_a_model_that_knows_more():
     third = np.where(np.arange(len(X)) % 10 == 0, 7, Y.to_numpy())
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, third, {}))
     kept = third != 7
@@ -228,7 +232,7 @@ def test_the_guard_of_labels_finds_them_in_a_model_that_knows_more():
         fs.fit_resample(X[kept], np.where(third[kept] == third[kept].max(), 5, third[kept]))
 
 
-def test_the_guard_of_labels_knows_them_by_name_or_by_number_never_by_chance():
+def test_the_label_constraint_knows_them_by_name_or_by_number_never_by_chance():
     model = HistGradientBoostingClassifier(random_state=0)
     by_name, names = (
         FairSHAP(model, **WHO, random_state=0, constraints=EditConstraints(reject_if="label_less_likely")),
@@ -250,7 +254,7 @@ def test_the_guard_of_labels_knows_them_by_name_or_by_number_never_by_chance():
         ).fit(X, names)
 
 
-def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins():
+def test_the_label_constraint_goes_by_labels_also_where_they_are_matched_in_bins():
     target = pd.qcut(X["credit_amount"] + 400 * X["age"], 4).cat.codes.to_numpy()
     rows = X.drop(columns="credit_amount")
     fs = FairSHAP(
@@ -269,22 +273,19 @@ def test_the_guard_of_labels_goes_by_labels_also_where_they_are_matched_in_bins(
 
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
     model = HistGradientBoostingClassifier(random_state=0)
-    clf = FairSHAPClassifier(FairSHAP(model, **WHO, random_state=0)).fit(X, Y)
-    fs, X_fair, y = repair(augment="edited")
+    clf = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="edited", random_state=0)).fit(X, Y)
+    fs, X_fair, y = repair(counterfactuals="edited")
     by_hand = fit_model(model, X_fair, y, {"sample_weight": fs.sample_weight_})
     assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))
 
 
-def test_without_weights_or_with_the_attribute_beside_there_are_no_twins_by_default():
-    with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, .* no twins"):
-        clf = FairSHAPClassifier(FairSHAP(KNeighborsClassifier(), **WHO, random_state=0)).fit(X, Y)
-    assert len(clf.repair_.counterfactual_of_) == 0
+def test_without_weights_rows_are_repeated_and_counterfactuals_need_the_attribute_in_the_table():
+    knn = FairSHAP(KNeighborsClassifier(), **WHO, counterfactuals="edited", random_state=0)
+    with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, .* repeated"):
+        clf = FairSHAPClassifier(knn).fit(X, Y)
+    assert len(clf.repair_.counterfactual_of_) > 0
     rest, beside = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
-    clf = FairSHAPClassifier(FairSHAP(privileged="male", random_state=0)).fit(
-        rest, Y, sensitive_features=beside
-    )
-    assert len(clf.repair_.counterfactual_of_) == 0
-    with pytest.raises(InputError, match="augment"):
+    with pytest.raises(InputError, match="Leave counterfactuals out"):
         FairSHAP(privileged="male", counterfactuals="all", random_state=0).fit(
             rest, Y, sensitive_features=beside
         )
@@ -293,7 +294,7 @@ def test_without_weights_or_with_the_attribute_beside_there_are_no_twins_by_defa
 def test_a_frozen_model_is_consulted_and_its_clone_trained_in_later_rounds():
     frozen = FrozenEstimator(fit_model(HistGradientBoostingClassifier(random_state=0), X, Y, {}))
     fs = FairSHAP(frozen, **WHO, random_state=0, selector=Iterative(Threshold(), max_rounds=2)).fit(X, Y)
-    assert len(fs.edits_) == len(repair(strategy="iterative", max_rounds=2)[0].edits_)
+    assert len(fs.edits_) == len(repair(selector=Iterative(max_rounds=2))[0].edits_)
 
 
 def test_rounds_work_with_the_attribute_beside_the_table():
@@ -312,7 +313,13 @@ def test_rounds_work_with_the_attribute_beside_the_table():
 def test_a_regressor_can_have_all_of_it():
     table, amount = X.drop(columns="credit_amount"), X["credit_amount"].astype(float)
     reg = FairSHAPRegressor(
-        FairSHAP(**WHO, random_state=0, selector=OptimalSubset(), constraints=EditConstraints(frozen=["age"]))
+        FairSHAP(
+            **WHO,
+            random_state=0,
+            selector=OptimalSubset(),
+            constraints=EditConstraints(frozen=["age"]),
+            counterfactuals="edited",
+        )
     ).fit(table, amount)
     assert "age" not in reg.repair_.edits_.column
     assert len(reg.repair_.counterfactual_of_) == len(np.unique(reg.repair_.edits_.row))
@@ -321,21 +328,22 @@ def test_a_regressor_can_have_all_of_it():
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"strategy": "best"}, "'threshold', 'budget', 'optimal', 'iterative'"),
-        ({"strategy": "iterativ"}, "Did you mean 'iterative'"),
-        ({"augment": "edit"}, "Did you mean 'edited'"),
-        ({"augment": True}, "augment=True"),
-        ({"guard": "labels"}, "guard='labels' is not known.*Did you mean 'label'"),
-        ({"guard": 1}, "guard=1 is not known"),
-        ({"augment": 0}, "augment=0 is not a risk"),
-        ({"augment": -0.1}, "augment=-0.1 is not a risk"),
-        ({"augment": float("nan")}, "augment=nan is not a risk"),
-        ({"augment": float("inf")}, "augment=inf is not a risk"),
-        ({"augment": [0.1]}, "or a number: the risk"),
-        ({"strategy": "iterative", "max_rounds": 0}, "max_rounds=0"),
-        ({"strategy": "budget"}, "needs a budget"),
-        ({"frozen": ["agee"]}, "Did you mean 'age'"),
-        ({"column_thresholds": {"agee": 0.1}}, "column_thresholds names 'agee'.*Did you mean 'age'"),
+        ({"selector": "best"}, "selector='best' is not known"),
+        ({"selector": Iterative(max_rounds=0)}, "max_rounds=0"),
+        ({"selector": Budget(10), "threshold": 0.1}, "give one of the two"),
+        ({"selector": Threshold(by_column={"agee": 0.1})}, "by_column names 'agee'.*Did you mean 'age'"),
+        ({"threshold": -1}, "threshold=-1"),
+        ({"constraints": EditConstraints(frozen=["agee"])}, "Did you mean 'age'"),
+        ({"constraints": EditConstraints(reject_if="labels")}, "reject_if='labels' is not known"),
+        ({"constraints": "none"}, "constraints='none' is not known"),
+        ({"explainer": "exact"}, "explainer='exact' is not an Explainer"),
+        ({"counterfactuals": "edit"}, "Did you mean 'edited'"),
+        ({"counterfactuals": True}, "counterfactuals=True"),
+        ({"counterfactuals": 0}, "counterfactuals=0 is not a risk"),
+        ({"counterfactuals": -0.1}, "counterfactuals=-0.1 is not a risk"),
+        ({"counterfactuals": float("nan")}, "counterfactuals=nan is not a risk"),
+        ({"counterfactuals": float("inf")}, "counterfactuals=inf is not a risk"),
+        ({"counterfactuals": [0.1]}, "or a number: the risk"),
         ({"min_group_size": "ten"}, "min_group_size='ten'"),
         ({"min_group_size": 0}, "min_group_size=0"),
     ],
@@ -347,47 +355,20 @@ def test_what_makes_no_sense_is_refused_before_anything_is_fitted(params, text, 
 
 
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"threshold": 0.2, "column_thresholds": {"age": 0.01}},
-        {"threshold": 0.2, "strategy": "budget", "budget": 1000},
-        {"threshold": 0.1, "strategy": "optimal", "budget": 300},
-        {"threshold": 0.1, "strategy": "optimal", "max_row_edits": 1},
-        {"threshold": 0.1},
-    ],
-)
-def test_screening_changes_no_edit_whatever_the_strategy(params, monkeypatch):
-    # Small tables, such as this one, are not screened.
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
-    plain, screened = (
-        FairSHAP(model, **who, **params, random_state=0).fit(table.X, table.y) for screen in (False, True)
-    )
-    assert screened.explanation_.route == "trees"
-    pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
-
-
-def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
-    for strategy in ("threshold", "optimal"):
-        fs = FairSHAP(
-            model, **who, random_state=0, selector=STRATEGY(strategy, {"strategy": "strategy"})
-        ).fit(table.X, table.y)
-        assert ("skipped" in fs.explanation_.status) == (strategy == "threshold")
-
-
-@pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"frozen": list(X.columns)}, r"the largest attribution is 0\.4\d+, but none is left within frozen="),
-        ({"editable": ["sex"]}, r"within editable=\['sex'\], and the mean risk"),
-        ({"strategy": "budget", "budget": 1e-6}, "within budget=1e-06"),
-        ({"strategy": "optimal", "threshold": 0.9}, "lower its risk by threshold=0.9 for each cell"),
-        ({"threshold": 3, "frozen": ["age"]}, r"no attribution reaches threshold=3; the largest is 0\.4"),
-        ({"strategy": "iterative", "threshold": 3}, "no attribution reaches threshold=3"),
+        (
+            {"constraints": EditConstraints(frozen=list(X.columns))},
+            r"the largest Shapley value is 0\.4\d+, but none is left within frozen=",
+        ),
+        ({"constraints": EditConstraints(editable=["sex"])}, r"within editable=\['sex'\], and the mean risk"),
+        ({"selector": Budget(1e-6)}, "n_cells=1e-06 is less than one cell"),
+        ({"selector": OptimalSubset(0.9)}, "lower its risk by cost=0.9 for each cell"),
+        (
+            {"threshold": 3, "constraints": EditConstraints(frozen=["age"])},
+            r"no Shapley value reaches threshold=3; the largest is 0\.4",
+        ),
+        ({"selector": Iterative(Threshold(3))}, "no Shapley value reaches threshold=3"),
     ],
 )
 def test_why_there_are_no_edits_is_said(params, text):
@@ -395,15 +376,9 @@ def test_why_there_are_no_edits_is_said(params, text):
         repair(**params)
 
 
-def test_that_all_rows_were_screened_out_is_no_trouble(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    with pytest.warns(NothingToRepairWarning, match="no attribution reaches threshold=5, and the mean risk"):
-        fs = FairSHAP(**who, random_state=0, threshold=5).fit(table.X, table.y)
-    assert set(fs.explanation_.status) == {"skipped"}
-
-
-@pytest.mark.parametrize("params", [{"strategy": "iterative"}, {"strategy": "optimal"}, {"augment": "all"}])
+@pytest.mark.parametrize(
+    "params", [{"selector": Iterative()}, {"selector": OptimalSubset()}, {"counterfactuals": "all"}]
+)
 def test_the_certificate_holds_whatever_the_recipe(params):
     fs, _, _ = repair(**params)
     c = fs.certificate_

@@ -1,0 +1,238 @@
+"""Selectors and constraints, each against what it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from fairshap import (
+    Budget,
+    EditConstraints,
+    Iterative,
+    OptimalSubset,
+    Threshold,
+    datasets,
+    explain,
+    match,
+    select_edits,
+)
+from fairshap._models import fit_model
+from fairshap.attribution import explain_again, risk_when_replaced
+from fairshap.exceptions import ColumnError, InputError
+
+DATA = datasets.load("german")
+WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+
+
+@pytest.fixture(scope="module")
+def explained():
+    model = fit_model(HistGradientBoostingClassifier(random_state=0), DATA.X, DATA.y.to_numpy(), {})
+    return explain(model, DATA.X, match(DATA.X, DATA.y, **WHO), y=DATA.y, **WHO)
+
+
+def cells(edits):
+    return set(zip(edits.row.tolist(), edits.column, strict=True))
+
+
+def test_the_threshold_is_that_of_the_paper(explained):
+    edits = select_edits(explained)
+    references = DATA.X.iloc[explained.best].reset_index(drop=True)
+    enough = {
+        (row, name)
+        for j, name in enumerate(explained.feature_names)
+        for row in np.flatnonzero(explained.values[:, j] >= 0.05 - 1e-9).tolist()
+        if DATA.X[name].iloc[row] != references[name].iloc[row]
+    }
+    assert cells(edits) == enough
+    assert len(edits) > 100
+    assert edits.new == [references[c].iloc[r] for r, c in zip(edits.row, edits.column, strict=True)]
+    assert cells(select_edits(explained, threshold=0.05)) == cells(edits)
+
+
+def test_a_column_may_have_a_threshold_of_its_own(explained):
+    plain = select_edits(explained)
+    edits = select_edits(explained, selector=Threshold(by_column={"age": 0.2}))
+    assert {c for c in cells(plain) if c[1] != "age"} == {c for c in cells(edits) if c[1] != "age"}
+    assert all(phi >= 0.2 for phi, column in zip(edits.phi, edits.column, strict=True) if column == "age")
+    assert len(edits) < len(plain)
+
+
+@pytest.mark.parametrize("selector", [Threshold(), OptimalSubset()])
+def test_frozen_columns_are_never_edited(explained, selector):
+    some = selector.select(explained, EditConstraints(frozen=["age", "job"]))
+    assert not {"age", "job"} & set(some.column)
+    only = selector.select(explained, EditConstraints(editable=["age"]))
+    assert set(only.column) == {"age"}
+
+
+@pytest.mark.parametrize("selector", [Threshold(), OptimalSubset()])
+def test_a_row_has_no_more_edits_than_it_may(explained, selector):
+    plain = selector.select(explained)
+    edits = selector.select(explained, EditConstraints(max_per_row=1))
+    assert np.bincount(plain.row).max() > 1
+    assert np.bincount(edits.row).max() == 1
+    if isinstance(selector, Threshold):
+        # The most important one of each row stays.
+        largest = pd.Series(plain.phi).groupby(plain.row).max()
+        assert_array_equal(edits.phi, largest[edits.row])
+
+
+@pytest.mark.parametrize(("group", "side"), [("unprivileged", 0), ("privileged", 1)])
+def test_one_group_alone_can_be_edited(explained, group, side):
+    edits = select_edits(explained, constraints=EditConstraints(group=group))
+    assert set(explained.problem.groups.side[edits.row]) == {side}
+    both = select_edits(explained)
+    assert len(edits) == np.sum(explained.problem.groups.side[both.row] == side)
+
+
+def test_a_budget_takes_the_largest_first_and_a_larger_one_keeps_them(explained):
+    small, large = (select_edits(explained, selector=Budget(n)) for n in (50, 120))
+    assert (len(small), len(large)) == (50, 120)
+    assert cells(small) < cells(large)
+    assert small.phi.min() >= np.sort(large.phi)[-50]
+    share = select_edits(explained, selector=Budget(0.005))
+    assert len(share) == int(0.005 * DATA.X.size)
+    capped = select_edits(explained, selector=Budget(40, threshold=0.05))
+    assert len(capped) == 40
+    assert cells(capped) < cells(select_edits(explained))
+
+
+def test_plausible_edits_leave_categories_that_occur_together(explained):
+    plain, edits = (select_edits(explained, constraints=EditConstraints(plausible=p)) for p in (False, True))
+    assert 0 < len(edits) < len(plain)
+    assert broken_pairs(plain) > 0
+    assert broken_pairs(edits) == 0
+
+
+def broken_pairs(edits):
+    X, after = DATA.X, edits.apply(DATA.X)
+    categories = [c for c in X.columns if c != DATA.sensitive and not pd.api.types.is_numeric_dtype(X[c])]
+    broken = 0
+    for row, column in cells(edits):
+        if column not in categories:
+            continue
+        others = X[X[DATA.sensitive] != X[DATA.sensitive].iloc[row]]
+        for second in categories:
+            if second != column:
+                together = (others[column] == after[column].iloc[row]) & (
+                    others[second] == after[second].iloc[row]
+                )
+                broken += not together.any()
+    return broken
+
+
+def test_rows_whose_edits_are_rejected_are_those_whose_risk_would_rise(explained):
+    selector = Threshold(0.02)
+    rows, replaced = selector.choose(explained, EditConstraints())
+    guarded, still = selector.choose(explained, EditConstraints(reject_if="risk_rises"))
+    rose = rise(explained, rows, replaced) > 1e-9
+    assert rose.any()
+    assert set(guarded) == set(rows[~rose])
+    assert (rise(explained, guarded, still) <= 1e-9).all()
+
+
+def test_rejecting_by_label_leaves_rows_whose_own_label_would_be_less_likely(explained):
+    plain, guarded = (
+        select_edits(explained, threshold=0.02, constraints=EditConstraints(reject_if=reject_if))
+        for reject_if in (None, "label_less_likely")
+    )
+    own = (DATA.y == explained.model.classes_[1]).to_numpy()
+    before, after = (explained.model.predict_proba(X)[:, 1] for X in (DATA.X, plain.apply(DATA.X)))
+    fell = np.where(own, after < before - 1e-9, after > before + 1e-9)
+    edited = set(plain.row.tolist())
+    assert 0.1 < np.mean([fell[row] for row in edited]) < 0.9
+    assert set(guarded.row.tolist()) == {row for row in edited if not fell[row]}
+    assert cells(guarded) == {cell for cell in cells(plain) if not fell[cell[0]]}
+
+
+@pytest.mark.parametrize("reject_if", ["risk_rises", "label_less_likely"])
+def test_rejecting_has_nothing_to_do_where_nothing_is_replaced(explained, reject_if):
+    assert len(select_edits(explained, threshold=10, constraints=EditConstraints(reject_if=reject_if))) == 0
+
+
+def rise(explained, rows, replaced):
+    features = explained.features
+    before, after = (
+        risk_when_replaced(explained.risk_function, features, rows, explained.best[rows], who)
+        for who in (np.zeros_like(replaced), replaced)
+    )
+    return after - before
+
+
+def test_the_best_subsets_lower_the_risk_as_much_with_fewer_edits(explained):
+    by_threshold = select_edits(explained, threshold=0.05)
+    optimal = select_edits(explained, selector=OptimalSubset(0.05))
+    risks = [mean_risk(explained, edits) for edits in (by_threshold, optimal)]
+    assert risks[1] <= risks[0]
+    assert len(optimal) < len(by_threshold)
+
+
+def mean_risk(explained, edits):
+    setting = explained.problem.with_cells(edits.apply(DATA.X))
+    risk = type(explained.risk_function)(explained.risk_function.scorer, setting)
+    return risk.of_rows(np.arange(len(DATA.X))).mean()
+
+
+def test_explained_again_the_references_are_as_they_were(explained):
+    edits = select_edits(explained, threshold=0.05)
+    again = explain_again(explained, explained.model, edits.apply(DATA.X), DATA.X)
+    assert again.mean_risk < explained.mean_risk
+    more = select_edits(again, threshold=0.05)
+    assert not cells(edits) & cells(more)
+    for row, column, new, reference in zip(more.row, more.column, more.new, more.reference, strict=True):
+        assert DATA.X[column].iloc[reference] == new
+        assert reference == explained.best[row]
+    both = type(edits).together(edits, more)
+    after = more.apply(edits.apply(DATA.X))
+    pd.testing.assert_frame_equal(both.apply(DATA.X), after)
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        (Budget(0), "n_cells=0"),
+        (Budget(1.5), "n_cells=1.5"),
+        (Budget(True), "n_cells=True"),
+        (Budget(np.inf), "n_cells=inf"),
+        (Budget(10, threshold=0), "threshold=0"),
+        (Threshold(by_column={"age": -0.1}), "threshold=-0.1"),
+        (Threshold(by_column=0.1), "by_column=0.1 must say which column"),
+        (Threshold(0), "threshold=0"),
+        (OptimalSubset(cost=-1), "cost=-1"),
+        (Iterative(max_rounds=0), "max_rounds=0"),
+        (Iterative(Iterative()), "one that selects once"),
+        (Iterative(Threshold(0)), "threshold=0"),
+        ("threshold", "selector='threshold' is not known"),
+        (Threshold(by_column={"agee": 0.1}), "Did you mean 'age'"),
+    ],
+)
+def test_selectors_that_make_no_sense_are_refused(explained, selector, text):
+    with pytest.raises(InputError, match=text):
+        select_edits(explained, selector=selector)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "error", "text"),
+    [
+        (EditConstraints(frozen=["age"], editable=["job"]), InputError, "one of the two"),
+        (EditConstraints(group="men"), InputError, "'both', 'unprivileged', 'privileged'"),
+        (EditConstraints(max_per_row=0), InputError, "max_per_row=0"),
+        (EditConstraints(max_per_row=1.0), InputError, "max_per_row=1.0"),
+        (EditConstraints(reject_if="risk"), InputError, "'risk_rises', 'label_less_likely'"),
+        (EditConstraints(frozen=["agee"]), ColumnError, "Did you mean 'age'"),
+        (EditConstraints(editable="age"), InputError, r"such as \['age'\]"),
+        (EditConstraints(editable=[]), InputError, "nothing could be edited"),
+        ({"frozen": ["age"]}, InputError, "EditConstraints"),
+    ],
+)
+def test_constraints_that_make_no_sense_are_refused(explained, constraints, error, text):
+    with pytest.raises(error, match=text):
+        select_edits(explained, constraints=constraints)
+
+
+def test_what_is_no_explanation_is_refused(explained):
+    with pytest.raises(InputError, match="give what fairshap\\.explain returned"):
+        select_edits(explained.values)
+    with pytest.raises(InputError, match="give one of the two"):
+        select_edits(explained, threshold=0.1, selector=Budget(5))
