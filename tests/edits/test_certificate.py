@@ -1,6 +1,5 @@
 """The paper's identity, row by row: what the model says of both tables against what the game says."""
 
-import dataclasses
 import pickle
 
 import numpy as np
@@ -19,13 +18,12 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from xgboost import XGBClassifier
 
-from fairshap import Edits, Explainer, FairSHAP, FairSHAPClassifier, datasets, metrics
+from fairshap import Edits, Explainer, FairSHAP, FairSHAPClassifier, NearestMatcher, datasets, metrics
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.attribution._calls import Game
 from fairshap.edits import certify
 from fairshap.exceptions import InputError
-from fairshap.matching import Nearest
 from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
 pytestmark = [
@@ -84,23 +82,28 @@ CASES = st.fixed_dictionaries(
         "seed": st.integers(0, 10_000),
         "kind": st.sampled_from(["values", "quantity", "beside", "array"]),
         "library": st.sampled_from(LIBRARIES),
-        "players": st.sampled_from([None, {"both": ["income", "town"]}]),
         "is_small": st.booleans(),
         "options": st.fixed_dictionaries(
             {
                 "threshold": st.sampled_from([0.001, 0.01, 0.05]),
-                "matching": st.sampled_from(["nearest", Nearest(k=3)]),
-                "comparison": st.sampled_from(["max", "mean", "random"]),
-                "pairing": st.sampled_from(["pooled", "each"]),
-                "screen": st.booleans(),
-                "max_exact": st.sampled_from([None, 2]),
+                "matcher": st.builds(
+                    NearestMatcher,
+                    n_neighbors=st.sampled_from([1, 3]),
+                    pairing=st.sampled_from(["pooled", "each"]),
+                ),
+                "explainer": st.builds(
+                    Explainer,
+                    comparison=st.sampled_from(["max", "mean", "random"]),
+                    max_exact=st.sampled_from([None, 2]),
+                    feature_groups=st.sampled_from([None, {"both": ["income", "town"]}]),
+                ),
             }
         ),
     }
 )
 
 
-def repair(name, seed, kind, library, players, is_small, options):
+def repair(name, seed, kind, library, is_small, options):
     """Return a fitted repair of a random table, and the table."""
     X, y = people_of(seed, missing=name in TAKE_MISSING)
     fit = {}
@@ -109,14 +112,16 @@ def repair(name, seed, kind, library, players, is_small, options):
     elif kind == "quantity":
         who = {"sensitive": "age", "privileged": pd.Interval(30, 50)}
     else:
-        who = {"sensitive": "who", "privileged": "a", "players": players}
+        who = {"sensitive": "who", "privileged": "a"}
     if kind == "beside":
         fit["sensitive_features"] = X.pop("who")
     X = X if kind == "array" else to_library(X, library)
     model, route, _ = MODELS[name]
     fs = FairSHAP(clone(model), **who, **options, random_state=0)
+    if kind in ("array", "quantity"):
+        fs.explainer.set_params(feature_groups=None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf if is_small else 0)
+        patch.setattr(_explain, "_SMALL", np.inf if is_small else 0)
         fs.fit(X, y, **fit)
     assert fs.explanation_.route.startswith("model calls" if is_small else route)
     return fs, X
@@ -130,7 +135,7 @@ def gaps_of(certificate):
 
 @examples(50)
 @given(case=CASES)
-def test_the_risk_after_is_that_before_less_the_attributions_plus_the_residual(case):
+def test_the_risk_after_is_that_before_less_the_shapley_values_plus_the_residual(case):
     fs, X = repair(**case)
     atol = MODELS[case["name"]][2]
     frame = fs.certificate_
@@ -151,11 +156,11 @@ def test_the_risk_after_is_that_before_less_the_attributions_plus_the_residual(c
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("k", [1, 3])
 def test_every_kind_of_model_is_certified_by_its_own_route(name, k, monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
     model, route, atol = MODELS[name]
     X, y = people_of(0, 300, missing=name in TAKE_MISSING)
     who = {"sensitive": "who", "privileged": "a"}
-    fs = FairSHAP(model, **who, random_state=0, threshold=0.01, matcher=Nearest(k=k))
+    fs = FairSHAP(model, **who, random_state=0, threshold=0.01, matcher=NearestMatcher(n_neighbors=k))
     X_fair, _ = fs.fit_resample(X, y)
     c = fs.certificate_
     assert fs.explanation_.route.startswith(route)
@@ -232,8 +237,7 @@ def repaired():
 
 def test_a_table_that_was_not_written_as_the_ledger_says_is_found_out(repaired):
     fs, data, X_fair = repaired
-    evidence = fs._evidence
-    parts = evidence.risk, evidence.plan, evidence.attributions, evidence.edits
+    parts = fs.explanation_, fs.edits_
     assert_allclose(gaps_of(certify(*parts, X_fair).frame()), 0.0, atol=1e-12)
     # One edit is forgotten.
     row, column = fs.edits_.row[0], fs.edits_.column[0]
@@ -255,15 +259,9 @@ def test_a_ledger_that_leaves_out_edits_is_certified_for_those_it_has(repaired):
     lists = {name: [getattr(fs.edits_, name)[k] for k in kept] for name in ("index", "column", "old", "new")}
     arrays = {name: getattr(fs.edits_, name)[kept] for name in ("row", "phi", "reference")}
     edits = Edits(**lists, **arrays)
-    evidence = fs._evidence
-    values = evidence.attributions.values.copy()
-    # A row that was skipped has no attributions: what its edit did is all residual.
-    values[edits.row[0]] = np.nan
-    attributions = dataclasses.replace(evidence.attributions, values=values)
-    c = certify(evidence.risk, evidence.plan, attributions, edits, edits.apply(data.X)).frame()
+    c = certify(fs.explanation_, edits, edits.apply(data.X)).frame()
     assert_allclose(gaps_of(c), 0.0, atol=1e-12)
-    assert c["sum_phi"][edits.row[0]] == 0
-    assert_array_equal(np.flatnonzero(c["sum_phi"]), edits.row[1:])
+    assert_array_equal(np.flatnonzero(c["sum_phi"]), np.unique(edits.row))
 
 
 def test_nothing_is_measured_before_it_is_asked_for(repaired):
@@ -287,7 +285,7 @@ def test_nothing_is_measured_before_it_is_asked_for(repaired):
 def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
     fs, data, _ = repaired
     X = data.X.copy()
-    fresh = clone(fs).fit(X, data.y)
+    fresh = clone(fs).set_params(keep_data=True).fit(X, data.y)
     X["more"] = 1
     del X[X.columns[0]]
     stored = pickle.loads(pickle.dumps(fresh))  # noqa: S301
