@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fairshap import EditConstraints, FairSHAP, datasets, match
 from fairshap._ties import exceeds, floor_of, reaches, steps
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.attribution._permutations import _is_clear
 from fairshap.cli._main import run
 from fairshap.estimators._reporting import findings_of
@@ -43,7 +43,7 @@ def by_route(route, fs, X, y):
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         # Models that say next to nothing, and small groups, are part of what is tried.
         warnings.simplefilter("ignore", FairshapWarning)
-        patch.setattr(_attribute, "_SMALL", 0 if route == "trees" else np.inf)
+        patch.setattr(_explain, "_SMALL", 0 if route == "trees" else np.inf)
         fs.fit(X, y)
     assert fs.explanation_.route == ("trees" if route == "trees" else "model calls: the table is small")
     return fs
@@ -160,7 +160,7 @@ def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):
     )
     audits = []
     for small in (0, np.inf):
-        monkeypatch.setattr(_attribute, "_SMALL", small)
+        monkeypatch.setattr(_explain, "_SMALL", small)
         assert run([*command, "--threshold", "0.05"]) == 0
         found = json.loads(capsys.readouterr().out)
         columns = {(line["column"], line["cells"]) for line in found["columns"]}

@@ -24,7 +24,7 @@ from fairshap import (
     paper_settings,
     tune,
 )
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.edits import Strategy
 from fairshap.exceptions import (
     InputError,
@@ -367,7 +367,7 @@ def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
 
 def test_screening_changes_no_candidate_and_no_curve(monkeypatch):
     # Small tables, such as the folds of this one, are not screened.
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
     d, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
     params = {"column_thresholds": {"age": 0.01}, "frozen": ["race"], **who}
     choices = {"thresholds": [0.1], "strategies": ["threshold", "optimal"], "augments": [None], **QUICK}

@@ -30,7 +30,7 @@ def people():
 
 def said_of(X, sensitive="sex", privileged="Male", **more):
     """Return the warning on a table, or None."""
-    setting = Setting.read(X, sensitive, privileged, is_fitted=False, **more)
+    setting = Setting.read(X, sensitive=sensitive, privileged=privileged, is_fitted=False, **more)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_of_copies(setting)

@@ -12,7 +12,7 @@ from xgboost import XGBClassifier
 from fairshap import ColumnEncoder, Explainer, FairSHAP, NearestMatcher, datasets, explain, match, metrics
 from fairshap._frames import Table
 from fairshap._problem import Groups, Setting
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 from fairshap.exceptions import ColumnError, GroupError, InputError, PooledGroupsWarning
 from tests.conftest import to_library
 
@@ -96,7 +96,7 @@ def test_native_routes_compare_as_calls_do(name, comparison, who, people, monkey
     options = {**who, "comparison": comparison, "random_state": 0}
     results = []
     for small in (0, np.inf):
-        monkeypatch.setattr(_attribute, "_SMALL", small)
+        monkeypatch.setattr(_explain, "_SMALL", small)
         results.append(explain(model, X, plan, **options))
     native, calls = results
     assert native.route == ("weights" if name == "weights" else "trees")
@@ -242,5 +242,5 @@ def test_unknown_choices_list_the_known_ones(people):
 
 def test_a_list_of_combinations_is_privileged(people):
     X, _ = people
-    setting = Setting.read(X, ["sex", "race"], [("m", "p"), ("m", "q")])
+    setting = Setting.read(X, sensitive=["sex", "race"], privileged=[("m", "p"), ("m", "q")])
     assert_array_equal(setting.groups.side == 1, (X["sex"] == "m") & X["race"].isin(["p", "q"]))
