@@ -1,4 +1,4 @@
-"""Baselines: what people would use instead of FairSHAP, and what is left of it without its parts.
+"""Baselines: what people would use instead of FairSHAP.
 
 Each takes ``sensitive`` and ``privileged`` as FairSHAP does and says by ``transforms_test_rows`` whether
 the rows that are predicted must be transformed too:
@@ -11,8 +11,6 @@ class                                   what it does                    what it 
 :class:`DisparateImpactRemover`         makes quantiles equal           transformer          transformed
 :class:`Reweigher`                      weighs groups and labels        weights              as they are
 :class:`CounterfactualAugmenter`        adds a switched twin            sampler              as they are
-:class:`RandomEditor`                   edits random cells              sampler              as they are
-:class:`ReferenceEditor`                edits random cells, matched     sampler              as they are
 ======================================  ==============================  ===================  =================
 
 :class:`BaselineClassifier` trains any classifier after any of them, or after FairSHAP, and predicts raw rows.
@@ -20,7 +18,6 @@ class                                   what it does                    what it 
 
 from fairshap.mitigation._classifier import BaselineClassifier, Prepared, prepare
 from fairshap.mitigation._correlation import CorrelationRemover
-from fairshap.mitigation._editors import RandomEditor, ReferenceEditor
 from fairshap.mitigation._impact import DisparateImpactRemover
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._reweighing import Reweigher
@@ -32,8 +29,6 @@ __all__ = [
     "DisparateImpactRemover",
     "Reweigher",
     "CounterfactualAugmenter",
-    "RandomEditor",
-    "ReferenceEditor",
     "BaselineClassifier",
     "Prepared",
     "prepare",
