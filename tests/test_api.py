@@ -58,8 +58,6 @@ def test_the_public_names_are_these():
         "CounterfactualAugmenter",
         "DisparateImpactRemover",
         "Prepared",
-        "RandomEditor",
-        "ReferenceEditor",
         "Reweigher",
         "SensitiveRemover",
         "prepare",

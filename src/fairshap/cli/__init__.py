@@ -1,4 +1,4 @@
-"""The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo, reproduce.
+"""The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo.
 
 One module for each command; around them ``_options`` (what can be asked), ``_problem`` (the table that is
 asked about), ``_repaired`` (how a repaired table is marked and known again), ``_models`` and

@@ -13,7 +13,6 @@ from fairshap.cli.datasets import datasets
 from fairshap.cli.demo import demo
 from fairshap.cli.evaluate import evaluate
 from fairshap.cli.repair import repair
-from fairshap.cli.reproduce import reproduce
 from fairshap.cli.tune import tune
 
 _CODES = (
@@ -41,7 +40,6 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     apply: "apply edits.csv people.csv --out fair.csv",
     datasets: "datasets --json",
     demo: "demo --out demo",
-    reproduce: "reproduce main --out results --settings german:sex,compas:sex",
 }
 
 for _command, _example in _EXAMPLES.items():

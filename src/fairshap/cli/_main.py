@@ -35,9 +35,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         code = _flush(code)
     except Stopped as stopped:
         word = "interrupted" if stopped.number == signal.SIGINT else "terminated"
-        # A command that keeps what it has done so far says so in a note.
-        what = getattr(stopped, "__notes__", ["nothing was written"])[-1]
-        _say(f"{word}; {what}.")
+        _say(f"{word}; nothing was written.")
         # At once: threads that are still at work would be waited for.
         os._exit(128 + stopped.number)
     sys.exit(code)

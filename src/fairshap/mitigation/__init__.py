@@ -10,8 +10,6 @@ class                                   mechanism                               
 :class:`DisparateImpactRemover`         aligns the quantiles of the groups           transformer   transformed
 :class:`Reweigher`                      weights rows by group and label              weights       unchanged
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
-:class:`RandomEditor`                   edits random cells (ablation)                sampler       unchanged
-:class:`ReferenceEditor`                edits random cells, matched (ablation)       sampler       unchanged
 ======================================  ===========================================  ============  ===========
 
 :class:`BaselineClassifier` trains any classifier after any of them, or after FairSHAP, and predicts raw rows.
@@ -32,7 +30,6 @@ sample_weight : array-like, optional
 
 from fairshap.mitigation._augmentation import CounterfactualAugmenter
 from fairshap.mitigation._classifier import BaselineClassifier, Prepared, prepare
-from fairshap.mitigation._editors import RandomEditor, ReferenceEditor
 from fairshap.mitigation._impact import DisparateImpactRemover
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._reweighing import Reweigher
@@ -43,8 +40,6 @@ __all__ = [
     "DisparateImpactRemover",
     "Reweigher",
     "CounterfactualAugmenter",
-    "RandomEditor",
-    "ReferenceEditor",
     "BaselineClassifier",
     "Prepared",
     "prepare",

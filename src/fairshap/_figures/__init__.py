@@ -1,1 +1,0 @@
-"""Figures of plain arrays; the objects that have a ``plot`` draw with them."""
