@@ -92,7 +92,6 @@ CASES = st.fixed_dictionaries(
                 "matching": st.sampled_from(["nearest", Nearest(k=3)]),
                 "comparison": st.sampled_from(["max", "mean", "random"]),
                 "pairing": st.sampled_from(["pooled", "each"]),
-                "screen": st.booleans(),
                 "max_exact": st.sampled_from([None, 2]),
             }
         ),
@@ -253,7 +252,7 @@ def test_a_ledger_that_leaves_out_edits_is_certified_for_those_it_has(repaired):
     edits = Edits(**lists, **arrays)
     evidence = fs._evidence
     values = evidence.attributions.values.copy()
-    # A row that was skipped has no attributions: what its edit did is all residual.
+    # A row without attributions: what its edit did is all residual.
     values[edits.row[0]] = np.nan
     attributions = dataclasses.replace(evidence.attributions, values=values)
     c = certify(evidence.risk, evidence.plan, attributions, edits, edits.apply(data.X)).frame()

@@ -24,7 +24,6 @@ from fairshap import (
     paper_settings,
     tune,
 )
-from fairshap.attribution import _attribute
 from fairshap.edits import Strategy
 from fairshap.exceptions import (
     InputError,
@@ -363,21 +362,6 @@ def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
         assert (frame[f"{name}_low"] <= frame[name]).all()
         assert (frame[name] <= frame[f"{name}_high"]).all()
         assert name in ("dp", "eo", "pqp") or (frame[f"{name}_low"] >= 0).all()
-
-
-def test_screening_changes_no_candidate_and_no_curve(monkeypatch):
-    # Small tables, such as the folds of this one, are not screened.
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    d, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    params = {"column_thresholds": {"age": 0.01}, "frozen": ["race"], **who}
-    choices = {"thresholds": [0.1], "strategies": ["threshold", "optimal"], "augments": [None], **QUICK}
-    plain, screened = (tune(d.X, d.y, TREE, **params, **choices, screen=s).frame() for s in (False, True))
-    pd.testing.assert_frame_equal(plain, screened)
-    curves = [
-        budget_curve(d.X, d.y, TREE, **who, budgets=[2000], n_folds=2, random_state=0, screen=s).frame()
-        for s in (False, True)
-    ]
-    pd.testing.assert_frame_equal(*curves)
 
 
 def test_quantities_are_not_tuned():

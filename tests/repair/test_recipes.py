@@ -18,7 +18,6 @@ from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets, metrics
 from fairshap._models import fit_model
-from fairshap.attribution import _attribute
 from fairshap.exceptions import InputError, NothingToRepairWarning, WeightsWarning
 from tests.conftest import to_library, to_pandas
 
@@ -313,38 +312,6 @@ def test_what_makes_no_sense_is_refused_before_anything_is_fitted(params, text, 
 
 
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"threshold": 0.2, "column_thresholds": {"age": 0.01}},
-        {"threshold": 0.2, "strategy": "budget", "budget": 1000},
-        {"threshold": 0.1, "strategy": "optimal", "budget": 300},
-        {"threshold": 0.1, "strategy": "optimal", "max_row_edits": 1},
-        {"threshold": 0.1},
-    ],
-)
-def test_screening_changes_no_edit_whatever_the_strategy(params, monkeypatch):
-    # Small tables, such as this one, are not screened.
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
-    plain, screened = (
-        FairSHAP(model, **who, screen=screen, **params, random_state=0).fit(table.X, table.y)
-        for screen in (False, True)
-    )
-    assert screened.attributions_.route == "trees"
-    pd.testing.assert_frame_equal(plain.edits_.frame(), screened.edits_.frame())
-
-
-def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    model = HistGradientBoostingClassifier(max_iter=30, random_state=0)
-    for strategy in ("threshold", "optimal"):
-        fs = FairSHAP(model, **who, screen=True, strategy=strategy, random_state=0).fit(table.X, table.y)
-        assert ("skipped" in fs.attributions_.status) == (strategy == "threshold")
-
-
-@pytest.mark.parametrize(
     ("params", "text"),
     [
         ({"frozen": list(X.columns)}, r"the largest attribution is 0\.4\d+, but none is left within frozen="),
@@ -358,14 +325,6 @@ def test_rows_are_left_out_where_edits_go_by_a_threshold_and_only_there(monkeypa
 def test_why_there_are_no_edits_is_said(params, text):
     with pytest.warns(NothingToRepairWarning, match=text):
         repair(**params)
-
-
-def test_that_all_rows_were_screened_out_is_no_trouble(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
-    table, who = datasets.load("compas"), {"sensitive": "sex", "privileged": "Male"}
-    with pytest.warns(NothingToRepairWarning, match="no attribution reaches threshold=5, and the mean risk"):
-        fs = FairSHAP(**who, threshold=5, screen=True, random_state=0).fit(table.X, table.y)
-    assert set(fs.attributions_.status) == {"skipped"}
 
 
 @pytest.mark.parametrize("params", [{"strategy": "iterative"}, {"strategy": "optimal"}, {"augment": "all"}])

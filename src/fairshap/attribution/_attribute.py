@@ -53,7 +53,6 @@ def attribute(
     max_exact: int | None = None,
     n_permutations: int = 128,
     threshold: float | None = None,
-    screen: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -98,10 +97,6 @@ def attribute(
     threshold : float, optional
         The threshold that the values will be compared with, in units of the model's output. A row stops
         being estimated once each of its values is clear of it by its error.
-    screen : bool, default=False
-        Leave out the rows none of whose values can reach the threshold: their values are NaN and their
-        status is "skipped". Rows that are estimated are screened by their exact bound. It takes a model
-        whose trees are walked; others, and small tables, are not screened.
     random_state : int, RandomState instance or None
         The source of those orders, and of the values that a random comparison draws.
     n_jobs : int, optional
@@ -128,7 +123,7 @@ def attribute(
     ...                  attributions.risk - attributions.reference_risk))
     True
     """
-    options = Options(method, max_exact, n_permutations, threshold, screen, random_state, n_jobs, verbose)
+    options = Options(method, max_exact, n_permutations, threshold, random_state, n_jobs, verbose)
     setting = Setting.read(
         X,
         sensitive,
@@ -230,8 +225,6 @@ def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, s
 def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: int) -> None:
     most = _most(options, _AUTO_BY_TREES)
     pairs = np.arange(len(game.q))
-    if options.screen and options.threshold is not None:
-        pairs = rows.skip(*game.bound(pairs), options.threshold)
     reached = game.reached(pairs, most)
     is_exact = reached <= most
     _check_most(reached[is_exact])

@@ -20,7 +20,6 @@ class Options:
     max_exact: int | None = None
     n_permutations: int = 128
     threshold: float | None = None
-    screen: bool = False
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
@@ -36,11 +35,6 @@ class Options:
             _check_count("max_exact", self.max_exact, 0, "it is a number of players")
         if self.threshold is not None:
             check_threshold(self.threshold)
-        elif self.screen:
-            raise InputError(
-                "screen=True leaves out the rows that cannot reach the threshold; give the threshold too, "
-                "for example threshold=0.05."
-            )
 
 
 def _check_count(name: str, value: Any, least: int, why: str) -> None:

@@ -20,12 +20,11 @@ class Attributions:
     Parameters
     ----------
     values : ndarray, shape (rows, players)
-        The Shapley values phi; NaN for rows without a reference and rows that were skipped.
+        The Shapley values phi; NaN for rows without a reference.
     errors : ndarray, shape (rows, players), or None
         The standard errors, if any value is estimated.
     status : ndarray of str, shape (rows,)
-        "exact", "estimated", "skipped" for rows that cannot reach the threshold, or "unmatched" for rows
-        without a reference.
+        "exact", "estimated", or "unmatched" for rows without a reference.
     switched : Players
         The players, in the order of the columns of ``values``, and the columns that are theirs.
     risk : ndarray, shape (rows,)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from fairshap._frames import Library, Players
-from fairshap._ties import floor_of, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._result import Attributions
 from fairshap.matching import MatchPlan
@@ -65,25 +64,12 @@ class Rows:
             np.add.at(self.errors, at, share * error.ravel())
             self.status[row] = "estimated"
 
-    def skip(self, bounds: Floats, full: Floats, empty: Floats, threshold: float) -> Ints:
-        """Skip the rows whose pairs' bounds stay under the threshold; return the pairs that are left."""
-        row, weight = self.plan.row, self.plan.weight
-        bound = np.bincount(row, weight * bounds, minlength=len(self.status))
-        # A bound is rounded too: it must be clear of the smallest value that ties with the threshold.
-        enough = floor_of(threshold, self.unit) - tolerance(self.unit)
-        skipped = (bound < enough) & (self.status == "exact")
-        self.status[skipped] = "skipped"
-        pairs = skipped[row]
-        np.add.at(self.full, row[pairs], weight[pairs] * full[pairs])
-        np.add.at(self.empty, row[pairs], weight[pairs] * empty[pairs])
-        return np.flatnonzero(~pairs)
-
     def attributions(self, route: str, library: Library) -> Attributions:
-        """Return the result; rows without a reference, and rows that were skipped, have no values."""
-        unmatched, skipped = self.status == "unmatched", self.status == "skipped"
+        """Return the result; rows without a reference have no values."""
+        unmatched = self.status == "unmatched"
         for array in (self.values, self.errors):
             if array is not None:
-                array[unmatched | skipped] = np.nan
+                array[unmatched] = np.nan
         self.full[unmatched], self.empty[unmatched] = np.nan, np.nan
         return Attributions(
             values=self.values,

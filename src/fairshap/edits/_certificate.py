@@ -90,7 +90,7 @@ def certify(
     rows, taken = edited_players(attributions, edits)
     sum_phi, residual = np.zeros(len(attributions)), np.zeros(len(attributions))
     if len(rows):
-        # A row that was skipped has no attributions, and can have edits all the same: they count as none.
+        # Edits of a row without attributions count as none.
         sum_phi[rows] = np.where(taken, np.nan_to_num(attributions.values[rows]), 0.0).sum(axis=1)
         full, without = replay(
             attributions.route, risk, attributions.switched, rows, plan.best[rows], taken, n_jobs

@@ -60,7 +60,6 @@ class Repairer(BaseEstimator):
         method: Method = "auto",
         max_exact: int | None = None,
         n_permutations: int = 128,
-        screen: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -91,7 +90,6 @@ class Repairer(BaseEstimator):
         self.method = method
         self.max_exact = max_exact
         self.n_permutations = n_permutations
-        self.screen = screen
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

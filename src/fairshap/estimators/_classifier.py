@@ -82,10 +82,6 @@ class FairSHAPClassifier(ClassifierMixin, Retrainer):
     n_permutations : int, default=128
         How many random orders an estimate is drawn from at most, each walked in both directions; fewer
         where each value is clear of the threshold by its error.
-    screen : bool, default=False
-        Leave out the rows none of whose values can reach the threshold, which changes no edit of a row
-        that is solved exactly; their values are NaN. Every row is looked at first, so that it saves
-        time only where many can be left out.
     random_state : int, RandomState instance or None, default=None
         The source of those orders, and the default estimator's.
     n_jobs : int, default=None

@@ -36,7 +36,7 @@ def why_nothing(fs: "FairSHAP", attribute: Hashable) -> str:
             "the value. Unfairness that other columns carry is not what FairSHAP measures."
         )
     mean = np.nanmean(found.risk)
-    if "skipped" not in found.status and span < 1e-12 * risk:
+    if span < 1e-12 * risk:
         return (
             f"the risk is {mean:.3g} whatever the other columns hold, as in a margin that is "
             f"linear in column {attribute!r}; no edit can lower it."

@@ -36,7 +36,7 @@ class FairSHAPRegressor(RegressorMixin, Retrainer):
     bins : int, default=None
         Into how many quantile bins the target is cut, rows of one bin counting as rows of one label. None
         is 10, fewer for less than 200 rows.
-    comparison, matching, pairing, min_group_size, players, method, max_exact, n_permutations, screen
+    comparison, matching, pairing, min_group_size, players, method, max_exact, n_permutations
         How the repair is done; see :class:`FairSHAP`.
     random_state, n_jobs, verbose
         As in :class:`FairSHAP`.
