@@ -15,7 +15,6 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -307,43 +306,8 @@ def test_the_sampler_goes_by_trees_and_says_so():
     assert repr(fs.explanation_) == "Explanation(7214 rows x 9 players: 7214 exact, by trees)"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [XGBClassifier(n_estimators=40), RandomForestClassifier(30, random_state=0)],
-    ids=["logistic", "averaged"],
-)
-@pytest.mark.parametrize("k", [1, 2])
-def test_screening_skips_rows_and_changes_no_edit(model, k, numbers):
-    X, y = numbers
-    model.fit(X, y)
-    rows = np.repeat(np.arange(N), k)
-    references = (rows + N + 1 + 7 * (np.arange(k * N) % k)) % (2 * N)
-    plan = MatchPlan(2 * N, rows, references, np.full(k * N, 1 / k), np.zeros(k * N))
-    options = {"sensitive": 0, "privileged": 1, "threshold": 0.1}
-    whole = explain(model, X, plan, **options)
-    screened = explain(model, X, plan, **options)
-    skipped = screened.status == "skipped"
-    assert 10 < skipped.sum() < N
-    assert np.isnan(screened.values[skipped]).all()
-    assert (whole.values[skipped] < 0.1).all()
-    kept = screened.status == "exact"
-    assert_allclose(screened.values[kept], whole.values[kept], atol=1e-14)
-    for name in ("risk", "reference_risk"):
-        assert_allclose(getattr(screened, name), getattr(whole, name), atol=1e-12)
-    edits, same = (fairshap.select_edits(a, X, plan, threshold=0.1).frame() for a in (whole, screened))
-    pd.testing.assert_frame_equal(edits, same)
-    assert len(edits)
 
 
-def test_the_sampler_screens_when_asked(numbers):
-    X, y = numbers
-    ledgers = []
-    for screen in (False, True):
-        fs = FairSHAP(XGBClassifier(n_estimators=40), sensitive=0, privileged=1, random_state=0)
-        fs.fit(X, y)
-        ledgers.append(fs.edits_.frame())
-        assert ("skipped" in fs.explanation_.status) == screen
-    pd.testing.assert_frame_equal(*ledgers)
 
 
 def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
@@ -382,15 +346,5 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     assert (result.status == "estimated").sum() <= sum(drawn) / 3 <= 2 * N
 
 
-def test_what_cannot_be_screened_is_not_skipped(numbers):
-    X, y = np.nan_to_num(numbers[0]), numbers[1]
-    model = LogisticRegression().fit(X, y)
-    result = explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1, threshold=0.05)
-    assert set(result.status[:N]) == {"exact"}
 
 
-def test_screening_needs_a_threshold(numbers):
-    X, y = numbers
-    model = XGBClassifier(n_estimators=2).fit(X, y)
-    with pytest.raises(fairshap.exceptions.InputError, match="give the threshold too"):
-        explain(model, X, some_pairs(2 * N), sensitive=0, privileged=1)

@@ -1,5 +1,7 @@
 """Models whose trees are easily misread: each is walked as it is called, or called and said why."""
 
+import sys
+
 import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
@@ -169,6 +171,16 @@ def test_models_that_are_more_than_trees_are_called(reason, numbers):
     result = attribute(CALLED[reason].fit(X, y), X, some_pairs(), **OPTIONS)
     assert result.route.startswith("model calls: ")
     assert reason in result.route
+
+
+def test_lightgbm_without_treelite_is_called_and_says_what_to_install(numbers, monkeypatch):
+    X, y = np.nan_to_num(numbers[0]), numbers[1]
+    monkeypatch.setitem(sys.modules, "treelite", None)
+    result = attribute(lightgbm().fit(X, y), X, some_pairs(), **OPTIONS)
+    assert result.route.startswith(
+        "model calls: LGBMClassifier cannot be read as trees: treelite is not inst"
+    )
+    assert "fairshap[lightgbm]" in result.route
 
 
 def test_a_number_that_is_missing_to_xgboost_may_stand_in_a_row_that_is_not_compared(numbers, monkeypatch):

@@ -15,8 +15,13 @@ _LESS_OR_EQUAL, _CATEGORY_NODE = 3, 2
 
 def from_lightgbm(model: Any) -> Ensemble:
     """Return the trees of a fitted ``LGBMClassifier`` or ``LGBMRegressor``."""
-    # Here, because no other library's models need it.
-    import treelite
+    try:
+        # Here, because no other library's models need it.
+        import treelite
+    except ImportError as error:
+        raise NotNativeError(
+            "treelite is not installed; `pip install treelite`, or fairshap[lightgbm], which brings it"
+        ) from error
 
     booster = model.booster_
     # treelite does not know these two, and would read the trees without a word.

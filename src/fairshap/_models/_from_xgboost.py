@@ -1,5 +1,6 @@
-"""XGBoost's boosters as arrays, read from the form in which it saves them."""
+"""XGBoost's boosters as arrays, read from its own JSON export."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,8 @@ from numpy.typing import NDArray
 
 from fairshap._models._ensemble import Ensemble, Nodes, assemble, join_trees
 from fairshap._models._errors import NotNativeError
-from fairshap._models._ubjson import read_ubjson
 from fairshap._typing import Bools, Ints
 
-# What the trees hold beside their splits and leaves.
-_UNREAD = frozenset({b"base_weights", b"loss_changes", b"parents", b"split_type", b"sum_hessian"})
 # Objectives whose output is the logistic function of the margin.
 _LOGISTIC = ("binary:logistic", "reg:logistic")
 # Objectives whose output is the margin itself.
@@ -28,7 +26,7 @@ _IDENTITY = (
 def from_xgboost(model: Any) -> Ensemble:
     """Return the trees of a fitted ``XGBClassifier``, ``XGBRegressor`` or one of their forests."""
     booster = model.get_booster()
-    learner = read_ubjson(bytes(booster.save_raw("ubj")), _UNREAD)["learner"]
+    learner = json.loads(booster.save_raw("json"))["learner"]
     objective = learner["objective"]["name"]
     if objective not in _LOGISTIC + _IDENTITY:
         raise NotNativeError(f"the output of its objective, {objective}, is not read")
@@ -38,7 +36,8 @@ def from_xgboost(model: Any) -> Ensemble:
         raise NotNativeError(f"its booster is {kind}")
     content = boosted["gbtree"]["model"] if kind == "dart" else boosted["model"]
     trees = content["trees"]
-    weights = np.asarray(boosted["weight_drop"]) if kind == "dart" else np.ones(len(trees))
+    # JSON has every digit of the numbers, which are of 32 bits.
+    weights = np.array(boosted["weight_drop"] if kind == "dart" else [1.0] * len(trees), dtype=np.float32)
     # Early stopping keeps the later trees, which predict_proba leaves out.
     best = booster.attr("best_iteration")
     if best is not None:
@@ -74,7 +73,7 @@ def _nodes(trees: list[dict[str, Any]], weights: NDArray[Any]) -> Nodes:
         feature=join("split_indices").astype(np.int64),
         threshold=threshold,
         default_left=join("default_left").astype(np.bool_),
-        value=threshold * np.repeat(weights, counts),
+        value=threshold.astype(np.float64) * np.repeat(weights, counts),
         category=category,
         goes_left=goes_left,
     )

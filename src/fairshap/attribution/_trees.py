@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from fairshap._kernels.estimating import coalition_risks
 from fairshap._kernels.games import coalition_weights
 from fairshap._kernels.pairs import count_players, solve_pairs
 from fairshap._kernels.paths import MOST_PLAYERS
-from fairshap._kernels.screening import MOST_SCREENED, bound_pairs
 from fairshap._kernels.trees import active_counts
 from fairshap._kernels.walking import make_walker
 from fairshap._models import NotNativeError, Risk
@@ -104,29 +102,6 @@ class TreeGame:
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: The number of players of each pair whose values some split tells apart.
         self.q: Codes = active_counts(table.ranks, rows, references, player, len(players.names))
-
-    def bound(self, pairs: Ints) -> tuple[Floats, Floats, Floats]:
-        """Return what no value of a pair exceeds, and the risks of the full and the empty coalition."""
-        bounds, full, empty = np.empty((3, len(pairs)))
-        weights = np.zeros((MOST_SCREENED + 2, MOST_SCREENED + 2))
-        for q in range(1, len(weights)):
-            weights[q, :q] = [1.0 / (q * comb(q - 1, size)) for size in range(q)]
-
-        def bound_part(part: slice) -> None:
-            chosen = pairs[part]
-            bound_pairs(
-                self.walker,
-                self.rows[chosen],
-                self.references[chosen],
-                self._switched(chosen),
-                weights,
-                bounds[part],
-                full[part],
-                empty[part],
-            )
-
-        self._in_threads(bound_part, _parts(len(pairs)))
-        return bounds, full, empty
 
     def reached(self, pairs: Ints, most: float) -> Codes:
         """Return how many players the game of each pair must have.

@@ -133,8 +133,6 @@ def budget_curve(
         **params,
     )
     table = FoldedTable.read("budget_curve", sampler, X, y, n_folds, n_repeats, seed)
-    # A budget may take attributions of any size, so that no row can be left out.
-    sampler.set_params(screen=False)
     points = _default_budgets(sampler, table.setting, y) if budgets is None else _checked(budgets)
     trials = [Trial("0") if not n and not augment else _trial(sampler, n, augment) for n in points.tolist()]
     return _curve(points, table.run(trials, {"own": sampler}, "Curve", verbose))

@@ -239,9 +239,8 @@ def tune(
     table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
     kinds = [_EACH] if players is None else [_EACH, _GIVEN] if each_column else [_GIVEN]
     trials, makers = _candidates(template, thresholds, strategies, augments, guards, kinds)
-    # Values are estimated, and rows screened, for the smallest threshold of all.
-    screen = template.screen and set(strategies) <= {"threshold", "iterative"}
-    asking = clone(template).set_params(threshold=min(thresholds), screen=screen)
+    # Values are estimated for the smallest threshold of all.
+    asking = clone(template).set_params(threshold=min(thresholds))
     consultants: dict[Hashable, Consultant] = {
         kind: clone(asking).set_params(players=players) if kind == _GIVEN else asking for kind in kinds
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairshap._frames import Table
 
-_PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba", "treelite")
+_PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba")
 
 
 def versions(model: Any) -> list[tuple[str, str]]:
@@ -18,6 +18,8 @@ def versions(model: Any) -> list[tuple[str, str]]:
     # xgboost is also installed under other names.
     owners = metadata.packages_distributions()
     modules = {type(step).__module__.partition(".")[0] for step in steps}
+    # LightGBM's trees are read by treelite.
+    modules |= {"treelite"} if "lightgbm" in modules else set()
     of_model = {owners[module][0] for module in modules if module in owners}
     names = [*_PACKAGES, *sorted(of_model - set(_PACKAGES))]
     return [("Python", platform.python_version()), *((name, metadata.version(name)) for name in names)]

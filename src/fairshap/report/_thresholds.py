@@ -40,15 +40,13 @@ class Sweep:
     def of(cls, findings: Findings) -> "Sweep":
         """Return what each threshold would do in one round, within the limits of the repair.
 
-        A budget is set aside, and "budget" itself counts as "threshold". Rows that were skipped have no
-        attributions below the threshold: there, none below it is tried.
+        A budget is set aside, and "budget" itself counts as "threshold".
         """
         asked, strategy = findings.asked, findings.recipe.strategy
         taken = findings.threshold
         if not np.isfinite(taken) or taken <= 0:
             taken = float(np.nan_to_num(asked.attributions.values).max(initial=1e-3))
-        has_skipped = bool((asked.attributions.status == "skipped").any())
-        thresholds = np.array([taken * k for k in _MULTIPLES if k >= 1 or not has_skipped])
+        thresholds = np.array([taken * k for k in _MULTIPLES])
         name = "threshold" if strategy.name == "budget" else strategy.name
         lines = []
         for threshold in thresholds.tolist():
