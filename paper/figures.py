@@ -272,14 +272,15 @@ def draw_variants(relative: pd.DataFrame, methods: Sequence[str]) -> Any:
     names = ["FairSHAP (the paper's)" if name == "FairSHAP" else name for name in known]
     labels = list(relative.index.unique("label"))
     axes = _grid(1, len(_CHANGES), size=(3.4, 1.4 + 0.3 * len(known)))[0]
-    for ax, (metric, title) in zip(axes, _CHANGES.items(), strict=True):
+    for ax, metric in zip(axes, _CHANGES, strict=True):
         for k, label in enumerate(labels):
             own = relative.loc[label].reindex(known)
             at = np.arange(len(known)) + (k - (len(labels) - 1) / 2) * 0.09
             ax.plot(own[metric], at, _MARKS[k], color=_SETTINGS[k], ms=4.5, label=label)
+    _lines_axis(axes, names)
+    for ax, (metric, title) in zip(axes, _CHANGES.items(), strict=True):
         ax.axvline(0 if metric == "accuracy" else 1, color=GREY, ls="--", lw=1)
         ax.set_title(title, fontsize=9)
         ax.xaxis.set_major_formatter("{x:+.3f}" if metric == "accuracy" else "{x:.0%}")
-    _lines_axis(axes, names)
     _legend_below(axes[0])
     return axes
