@@ -20,12 +20,8 @@ from fairshap._ties import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _explain
 from fairshap.attribution._permutations import _is_clear
 from fairshap.cli._main import run
-from fairshap.estimators._reporting import findings_of
 from fairshap.exceptions import FairshapWarning, NothingToRepairWarning
 from fairshap.matching import Nearest
-from fairshap.report._columns import column_lines
-from fairshap.report._rows import ledger_data, riskiest_rows
-from fairshap.report._thresholds import Sweep
 from tests.conftest import examples, to_library
 
 NAMES = ["sex", "a", "b", "c", "d"]
@@ -128,26 +124,6 @@ def test_ties_with_the_threshold_are_edited(german):
     assert ((phi[0] < 0.05) != (phi[1] < 0.05))[ties].any()
     reached = {(row, str(walked.explanation_.feature_names[k])) for row, k in np.argwhere(ties)}
     assert reached <= set(cells(walked))
-
-
-def test_both_routes_have_the_same_report(german):
-    pages = []
-    for route in ("trees", "calls"):
-        findings = findings_of(german[route, "threshold"])
-        sweep = Sweep.of(findings)
-        rows = [
-            (card["row"], [line["column"] for line in card["lines"]])
-            for card in riskiest_rows(findings, False)
-        ]
-        pages.append((column_lines(findings), rows, ledger_data(findings, False), sweep.cells.tolist()))
-        for line in pages[-1][0][0]:
-            assert int(line["rows"]) >= int(line["edits"])
-    walked, called = pages
-    for mine, other in zip(walked[0][0], called[0][0], strict=True):
-        assert {k: v for k, v in mine.items() if k != "share"} == {
-            k: v for k, v in other.items() if k != "share"
-        }
-    assert walked[1:] == called[1:]
 
 
 def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):

@@ -164,6 +164,9 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     True
     """
 
+    # Found out if a model is ever trained on rows that have counterfactuals.
+    _weighing: Weighing | None = None
+
     def __init__(
         self,
         estimator: Any = None,
@@ -476,8 +479,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         recipe.check(problem, features)
         reach = recipe.selector.reach(default_threshold(problem.target))
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
-        # Found out if a model is ever trained on rows that have counterfactuals.
-        self._weighing: Weighing | None = None
+        self._weighing = None
         if known is not None:
             return explain_matched(known.model, problem, known.match_plan, features, options)
         model = self._fitted_model(problem)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._crossval import MEASURES
-from fairshap._figures.axes import BLUE, GREY, ORANGE, new_figure
-from fairshap._figures.report import draw_fairness, draw_risks, draw_thresholds
+from fairshap._plotting import BLUE, GREY, ORANGE, draw_fairness, draw_risks, draw_thresholds, new_figure
 from fairshap.report._data import ReportData, Sweep
 
 # What text and lines are drawn in; the page says which color that is.

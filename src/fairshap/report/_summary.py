@@ -52,10 +52,8 @@ def verdict(data: ReportData) -> str:
     """Return what the repair did and what it took; for an audit, how unfair the model is."""
     said = [_risk_in_words(data)]
     if data.is_audit:
-        edits = f"A repair would replace {_cells(data)}."
-        said.append(
-            edits if len(data.edits) else "No cell adds enough to the risk of its row to be replaced."
-        )
+        nothing = "No cell adds enough to the risk of its row to be replaced."
+        said.append(f"A repair would replace {_cells(data)}." if len(data.edits) else nothing)
         said.append("Nothing was changed.")
     else:
         said.append(f"The repair replaced {_cells(data)}." if len(data.edits) else "No cell was replaced.")
