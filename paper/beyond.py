@@ -321,7 +321,7 @@ def _sentences(means: pd.DataFrame, relative: pd.DataFrame) -> list[str]:
 
 
 def _same(means: pd.DataFrame) -> int:
-    """Return in how many settings counterfactuals alone have all the figures of the model without the column."""
+    """Return in how many settings counterfactuals alone give the same figures as RSA."""
     alone, dropped = (means.xs(name, level="method")[list(MEASURES)].to_numpy() for name in (ALONE, DROPPED))
     return int((alone == dropped).all(axis=1).sum())
 
