@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.descending import leaf_sums, make_descent
-from fairshap._kernels.ranking import rank_numbers
-from fairshap._kernels.trees import Trees
+from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent, rank_numbers
 from fairshap._models._errors import NotNativeError
 from fairshap._typing import Bools, Codes, Floats, Ints
 
@@ -32,8 +30,6 @@ class Ensemble:
         The type in which the library compares.
     base, scale, is_logistic : float, float, bool
         The output is ``base + scale * margin``, through the logistic function or as it is.
-    depth : int
-        The greatest depth of a tree.
     missing : float
         The number that the model takes for a missing value, beside NaN.
     """
@@ -46,7 +42,6 @@ class Ensemble:
     base: float
     scale: float
     is_logistic: bool
-    depth: int
     missing: float = np.nan
 
     def ranks(self, encoded: Floats) -> Codes:
@@ -174,8 +169,7 @@ def assemble(
         value=nodes.value.astype(np.float64),
     )
     thresholds = [None if is_one else part for is_one, part in zip(by_category, cuts, strict=True)]
-    depth = _depth(trees)
-    return Ensemble(trees, features, thresholds, strict, dtype, base, scale, is_logistic, depth, missing)
+    return Ensemble(trees, features, thresholds, strict, dtype, base, scale, is_logistic, missing)
 
 
 def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -> tuple[Codes, list[Floats]]:
@@ -188,14 +182,3 @@ def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -
     cut = np.empty(len(order), dtype=np.int32)
     cut[order] = np.cumsum(is_new) - 1 - starts[column]
     return cut, np.split(sorted_[is_new], starts[1:])
-
-
-def _depth(trees: Trees) -> int:
-    """Return the greatest depth of a tree, all trees level by level."""
-    level, depth = trees.roots, 0
-    while True:
-        inner = level[trees.left[level] >= 0]
-        if not len(inner):
-            return depth
-        level = np.concatenate([trees.left[inner], trees.right[inner]])
-        depth += 1

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from fairshap._frames import Table
-from fairshap._kernels.ranking import note_special
+from fairshap._kernels.trees.ensemble import note_special
 from fairshap._models._categories import category_numbers, first_rows, numberings, recode
 from fairshap._models._ensemble import Ensemble
 from fairshap._models._errors import NotNativeError
