@@ -15,7 +15,7 @@ from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
 from fairshap._kernels.trees.pairs import count_players, solve_pairs
 from fairshap._kernels.trees.walker import make_walker
 from fairshap._models import NotNativeError, Risk
-from fairshap._models._native import rank_table
+from fairshap._models.ranks import rank_table
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 

@@ -8,6 +8,13 @@ from numpy.typing import NDArray
 from fairshap._kernels.compiling import compiled
 from fairshap._typing import Bools, Codes, Floats, Ints
 
+#: Positions among the nodes.
+Places: TypeAlias = NDArray[np.uint32]
+# The rows that go down a tree together.
+BLOCK = 64
+# All bits but the sign.
+POSITIVE = 0x7FFFFFFF
+
 
 class Trees(NamedTuple):
     """An ensemble as flat arrays, one entry for each node; rows come as ranks.
@@ -111,16 +118,6 @@ def note_special(values: Floats, start: int, special: Ints, least: Floats, great
             if value > greatest[j]:
                 greatest[j] = value
                 special[3, j] = start + i
-
-
-#: Positions among the nodes.
-Places: TypeAlias = NDArray[np.uint32]
-
-# The rows that go down a tree together.
-BLOCK = 64
-
-# All bits but the sign.
-POSITIVE = 0x7FFFFFFF
 
 
 class Descent(NamedTuple):
