@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap._kernels.choosing import choose_players
+from fairshap._kernels.trees.choices import choose_players
 from tests.conftest import examples
-from tests.kernels.test_trees import BASE, N_CUTS, N_FEATURES, make, plain_margin, random_trees
+from tests.kernels.trees.test_pairs import BASE, N_CUTS, N_FEATURES, make, plain_margin, random_trees
 
 PLAYER = np.array([-1, 0, 1, 1, 2], dtype=np.int32)
 SENSITIVE = np.array([True, False, False, False, False])

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.descending import leaf_sums, make_descent
-from fairshap._kernels.ranking import rank_numbers
-from fairshap._kernels.trees import Trees
-from fairshap._models._errors import NotNativeError
+from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent, rank_numbers
+from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 
@@ -22,42 +20,37 @@ class Ensemble:
     trees : Trees
         The nodes.
     features : ndarray of int
-        The model's features that some tree splits on, in the order of the ranks' columns. A model
-        without any split has its first one here, so that walkers have a feature to look at.
+        The model's features that some tree splits on, in the order of the ranks' columns; a model without any
+        split has its first one here.
     thresholds : list of ndarray
         For each of them the thresholds that it is compared with; None for a category.
-    strict : bool
-        Whether a row goes left only below the threshold.
-    dtype : type
-        The type in which the library compares.
+    dtype, strict : type, bool
+        The type in which the library compares, and whether a row goes left only below the threshold.
     base, scale, is_logistic : float, float, bool
         The output is ``base + scale * margin``, through the logistic function or as it is.
-    depth : int
-        The greatest depth of a tree.
     missing : float
         The number that the model takes for a missing value, beside NaN.
     """
 
     trees: Trees
-    features: NDArray[np.int64]
+    features: Ints
     thresholds: list[Floats | None]
-    strict: bool
     dtype: Any
-    base: float
-    scale: float
-    is_logistic: bool
-    depth: int
+    strict: bool = False
+    base: float = 0.0
+    scale: float = 1.0
+    is_logistic: bool = True
     missing: float = np.nan
 
     def ranks(self, encoded: Floats) -> Codes:
-        """Return where each value stands among the thresholds of its feature, -1 where it is missing.
-
-        A category is its own rank.
-        """
+        """Return where each value stands among the thresholds of its feature; see :meth:`rank`."""
         return self.rank(np.arange(len(self.features)), encoded[:, self.features])
 
     def rank(self, places: Ints, values: Floats) -> Codes:
-        """Return the ranks of some features, by their places in ``features``, one column for each."""
+        """Return the ranks of some features, by their places in ``features``, one column for each.
+
+        A category is its own rank; the rank of a missing value is -1.
+        """
         cuts = [np.empty(0) if self.thresholds[k] is None else self.thresholds[k] for k in places]
         starts = np.cumsum([0, *(len(part) for part in cuts)])
         ranks: Codes = rank_numbers(
@@ -69,21 +62,15 @@ class Ensemble:
             self.dtype is np.float32,
             float(self.dtype(self.missing)),
         )
-        # The last place of a table is for categories that no split names, or that cannot be.
-        last = self.n_categories - 1
+        # The last place of a node's table is for categories that no split names, or that cannot be.
+        n_tables = int((self.trees.table_start >= 0).sum())
+        last = len(self.trees.table) // max(n_tables, 1) - 1
         for column, k in enumerate(places):
             if self.thresholds[k] is None:
-                known = np.where(
-                    (values[:, column] >= 0) & (values[:, column] < last), values[:, column], last
-                )
+                codes = values[:, column]
+                known = np.where((codes >= 0) & (codes < last), codes, last)
                 ranks[:, column] = np.where(ranks[:, column] < 0, -1, known)
         return ranks
-
-    @property
-    def n_categories(self) -> int:
-        """How many categories a table of a node has."""
-        n_tables = int((self.trees.table_start >= 0).sum())
-        return len(self.trees.table) // max(n_tables, 1)
 
     def predict(self, ranks: Codes) -> Floats:
         """Return the probability of the second class, or the prediction, for each row."""
@@ -111,11 +98,6 @@ class Nodes(NamedTuple):
     goes_left: Bools
 
 
-def no_categories() -> tuple[Ints, Bools]:
-    """Return ``category`` and ``goes_left`` of trees that split on numbers only."""
-    return np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.bool_)
-
-
 def join_trees(
     counts: list[int], left: list[NDArray[Any]], right: list[NDArray[Any]]
 ) -> tuple[Ints, Ints, Ints]:
@@ -126,20 +108,8 @@ def join_trees(
     return roots, np.where(here >= 0, here + shift, -1), np.where(here >= 0, there + shift, -1)
 
 
-def assemble(
-    nodes: Nodes,
-    dtype: Any,
-    *,
-    strict: bool = False,
-    base: float = 0.0,
-    scale: float = 1.0,
-    is_logistic: bool = True,
-    missing: float = np.nan,
-) -> Ensemble:
-    """Return the ensemble of nodes: thresholds are numbered, and rows compared by their ranks.
-
-    The other parameters are those of :class:`Ensemble`.
-    """
+def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
+    """Return the ensemble of nodes, whose thresholds are numbered; the rest is as in :class:`Ensemble`."""
     if not len(nodes.roots):
         raise NotNativeError("the model has no trees")
     inner = np.flatnonzero(nodes.left >= 0)
@@ -156,16 +126,15 @@ def assemble(
     start[nodes.category] = np.arange(len(nodes.category)) * nodes.goes_left.shape[1]
     by_category = np.zeros(len(features), dtype=np.bool_)
     by_category[column[nodes.category]] = True
-    if by_category[column[inner[start[inner] < 0]]].any():
-        raise NotNativeError("a feature is split as a number and as a category")
     numbers = inner[start[inner] < 0]
-    cut, cuts = _number_thresholds(column[numbers], nodes.threshold[numbers], len(features))
-    cut_of_node = np.zeros(len(nodes.left), dtype=np.int32)
-    cut_of_node[numbers] = cut
+    if by_category[column[numbers]].any():
+        raise NotNativeError("a feature is split as a number and as a category")
+    cut = np.zeros_like(column)
+    cut[numbers], cuts = _number_thresholds(column[numbers], nodes.threshold[numbers], len(features))
     trees = Trees(
         roots=nodes.roots.astype(np.int32),
         feature=column,
-        cut=cut_of_node,
+        cut=cut,
         left=nodes.left.astype(np.int32),
         right=nodes.right.astype(np.int32),
         default_left=nodes.default_left.astype(np.bool_),
@@ -174,8 +143,7 @@ def assemble(
         value=nodes.value.astype(np.float64),
     )
     thresholds = [None if is_one else part for is_one, part in zip(by_category, cuts, strict=True)]
-    depth = _depth(trees)
-    return Ensemble(trees, features, thresholds, strict, dtype, base, scale, is_logistic, depth, missing)
+    return Ensemble(trees, features, thresholds, dtype, **options)
 
 
 def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -> tuple[Codes, list[Floats]]:
@@ -188,14 +156,3 @@ def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -
     cut = np.empty(len(order), dtype=np.int32)
     cut[order] = np.cumsum(is_new) - 1 - starts[column]
     return cut, np.split(sorted_[is_new], starts[1:])
-
-
-def _depth(trees: Trees) -> int:
-    """Return the greatest depth of a tree, all trees level by level."""
-    level, depth = trees.roots, 0
-    while True:
-        inner = level[trees.left[level] >= 0]
-        if not len(inner):
-            return depth
-        level = np.concatenate([trees.left[inner], trees.right[inner]])
-        depth += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_in_any_order
-from fairshap._kernels.games import add_weighted, logistic, risk_of_outputs, sums_by_player
+from fairshap._kernels.trees.games import add_weighted, logistic, risk_of_outputs, sums_by_player
 from fairshap._typing import Bools, Floats, Ints
 
 # Players up to which enumerating is quicker than a series, and up to which it can be done.
@@ -72,7 +72,7 @@ def solve_sums(
     few : int
         Players up to which coalitions are enumerated, :data:`FEW` by rights.
     weights : ndarray
-        Those of :func:`~fairshap._kernels.games.coalition_weights` for :data:`MOST` players.
+        Those of :func:`~fairshap._kernels.trees.games.coalition_weights` for :data:`MOST` players.
     nodes, node_weights : ndarray of float, shape (nodes,)
         A Gauss quadrature over 0 to 1 that is exact for polynomials of a degree below the number of
         players.

@@ -5,19 +5,18 @@ from functools import cached_property
 
 import numpy as np
 
-from fairshap._models._scorer import Scorer
+from fairshap._models.scorer import Scorer
 from fairshap._problem import Groups, Setting
 from fairshap._typing import Floats, Ints
 
 # The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
 CALL_CELLS = 1 << 23
-
 # The rows that the spread of the outputs is taken from.
 _UNIT_ROWS = 1000
 
 
 class Risk:
-    """How much a model's output changes when nothing but the sensitive attribute does.
+    """How much a model's output changes when only the sensitive attribute does.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class Risk:
     def unit(self) -> float:
         """What differences of outputs are measured in: 1 for probabilities, else :meth:`Scorer.unit`.
 
-        It comes from the model's own outputs, and so is the same whatever way its games are played.
+        It comes from the model's own outputs, and so is the same by every route.
         """
         if self.scorer.has_probabilities:
             return 1.0
@@ -50,18 +49,15 @@ class Risk:
 
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""
-        risks = [
-            self.of_mixes([part] * len(self.setting.table.names), part)
-            for part in np.split(rows, range(self.call_rows, len(rows), self.call_rows))
-        ]
-        return np.concatenate(risks)
+        parts = np.split(rows, range(self.call_rows, len(rows), self.call_rows))
+        n_columns = len(self.setting.table.names)
+        return np.concatenate([self.of_mixes([part] * n_columns, part) for part in parts])
 
     def of_mixes(self, sources: Sequence[Ints], owners: Ints) -> Floats:
         """Return the risk of rows whose column j has the cells of the rows ``sources[j]``.
 
         The largest or the mean ``|f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the
-        ``owners`` is compared by; with two values that is ``|f(x, A=0) - f(x, A=1)|``. Of more than two
-        classes, the difference is the total variation: half the sum over the classes.
+        ``owners`` is compared by.
         """
         groups = self.setting.groups
         mixed = list(sources)
@@ -76,7 +72,7 @@ class Risk:
 def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
     """Return the risk of rows from their scores for each value of the attribute.
 
-    A score is one number a row, or one for each class, whose gap is the total variation.
+    A score is one number a row, or one for each class, whose gap is the total variation: half the sum.
     """
     risk = np.zeros(len(scores[0]))
     for a, b in groups.contrasts:

@@ -1,45 +1,35 @@
 """A table behind preprocessing: which column each feature is made of, found out by trying."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairshap._frames import Table
-from fairshap._models._categories import first_rows, numberings, recode
-from fairshap._models._ensemble import Ensemble
-from fairshap._models._errors import NotNativeError
+from fairshap._models.categories import first_rows, numberings, recode
+from fairshap._models.scorer import NotNativeError
+from fairshap._models.trees import Ensemble
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 
 # How many values of a numeric column, and of a category, are tried to see which features they move.
 _N_NUMBERS, _N_CATEGORIES = 64, 5000
 # The encoded cells held at a time: 8 Mi numbers are 64 MiB.
-_CELLS = 1 << 23
+ENCODED_CELLS = 1 << 23
+
+#: Pairs of rows, and for each pair which columns are taken from the second row.
+Mixes = tuple[Ints, Ints, Bools]
 
 
-def probe(
-    transformer: Any, model: Any, ensemble: Ensemble, table: Table, mixes: tuple[Ints, Ints, Bools]
-) -> tuple[Codes, Ints]:
+def probe(transformer: Any, model: Any, ensemble: Ensemble, table: Table, mixes: Mixes) -> tuple[Codes, Ints]:
     """Return the ranks of a table behind preprocessing, and the column that each feature is made of.
-
-    Parameters
-    ----------
-    transformer : transformer
-        The steps before the model.
-    model, ensemble : estimator, Ensemble
-        The model itself, and its trees.
-    table : Table
-        The rows.
-    mixes : tuple of ndarray
-        Pairs of rows, and for each pair which columns are taken from the second row.
 
     Raises
     ------
     NotNativeError
         If a feature is made of several columns, or mixed rows are not encoded as their cells are.
     """
-    encode = make_encoder(transformer, model)
+    encode = make_encoder([transformer], model)
     own, other, swapped = mixes
     varied, changes = one_by_one(table)
     probes = [
@@ -48,7 +38,7 @@ def probe(
     ]
     n_probes = len(changes[0])
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
-    size = max(1, _CELLS // int(model.n_features_in_))
+    size = max(1, ENCODED_CELLS // int(model.n_features_in_))
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
         # The first rows go with the probes: for a small table a transformer's calls are what takes time.
@@ -66,13 +56,14 @@ def probe(
     return ranks, owner
 
 
-def make_encoder(transformer: Any, model: Any) -> Callable[[Native], Floats]:
-    """Return a function from rows to the numbers that the trees compare."""
+def make_encoder(transformers: Sequence[Any], model: Any) -> Callable[[Native], Floats]:
+    """Return a function from rows to the numbers that a model's own features are."""
 
-    def encode(rows: Native) -> Floats:
+    def encode(rows: Any) -> Floats:
         try:
-            encoded = transformer.transform(rows)
-            numbers = _numbers(encoded)
+            for transformer in transformers:
+                rows = transformer.transform(rows)
+            numbers = _numbers(rows)
         except Exception as error:
             # It may make words of words, for a model that takes them: then that is called.
             raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
@@ -119,10 +110,7 @@ def _some_values(table: Table, column: int) -> Ints:
 
 
 def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
-    """Return which column moves each feature, -1 where none does.
-
-    One row is repeated, and one column after the other goes through its values.
-    """
+    """Return which column moves each feature, -1 where none does, from rows of :func:`one_by_one`."""
     same, encoded = encoded[0], encoded[1:]
     moved = (encoded != same) & ~(np.isnan(encoded) & np.isnan(same))
     owner = np.full(encoded.shape[1], -1, dtype=np.int64)

@@ -1,20 +1,18 @@
 """Columns as the numbers that a model's trees compare, categories as the model itself numbers them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from fairshap._frames import Table
-from fairshap._models._errors import NotNativeError
+from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Codes, Floats, Ints, Native
 
 
-@dataclass(frozen=True, slots=True)
-class Numbering:
+class Numbering(NamedTuple):
     """The codes of the categories of a column that a model knows.
 
     All others are missing values to it, unless ``is_closed``: then it takes none.
@@ -31,42 +29,31 @@ def numberings(model: Any, X: Native) -> dict[int, Numbering]:
     """
     library = type(model).__module__.partition(".")[0]
     if isinstance(model, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
-        return _of_hist_gradient_boosting(model)
+        if model.is_categorical_ is None:
+            return {}
+        columns = np.flatnonzero(model.is_categorical_).tolist()
+        known = model._preprocessor.named_transformers_["encoder"].categories_
+        return {j: Numbering(_number(values.tolist())) for j, values in zip(columns, known, strict=True)}
     if isinstance(X, np.ndarray):
         return {}
     if library == "xgboost":
-        return _of_xgboost(model.get_booster())
+        booster = model.get_booster()
+        # Before version 3.1 a booster kept no categories: it took a frame's own codes, in whatever order.
+        if not hasattr(booster, "get_categories"):
+            return {}
+        known = booster.get_categories(export_to_arrow=True).to_arrow()
+        # XGBoost raises an error for one unknown category, and reads the next as one that it knows.
+        return {
+            j: Numbering(_number(values.to_pylist()), is_closed=True)
+            for j, (_, values) in enumerate(known)
+            if values is not None
+        }
     if library == "lightgbm" and isinstance(X, pd.DataFrame):
-        return _of_lightgbm(model.booster_, X)
+        columns = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+        # Where the numbers of columns differ, the model itself raises an error.
+        known = model.booster_.pandas_categorical or []
+        return {j: Numbering(_number(values)) for j, values in zip(columns, known, strict=False)}
     return {}
-
-
-def _of_xgboost(booster: Any) -> dict[int, Numbering]:
-    # Before version 3.1 a booster kept no categories: it took a frame's own codes, in whatever order.
-    if not hasattr(booster, "get_categories"):
-        return {}
-    known = booster.get_categories(export_to_arrow=True).to_arrow()
-    # XGBoost raises an error for one unknown category, and reads the next as one that it knows.
-    return {
-        j: Numbering(_number(values.to_pylist()), is_closed=True)
-        for j, (_, values) in enumerate(known)
-        if values is not None
-    }
-
-
-def _of_lightgbm(booster: Any, X: pd.DataFrame) -> dict[int, Numbering]:
-    columns = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
-    # Where the numbers of columns differ, the model itself raises an error.
-    known = booster.pandas_categorical or []
-    return {j: Numbering(_number(values)) for j, values in zip(columns, known, strict=False)}
-
-
-def _of_hist_gradient_boosting(model: Any) -> dict[int, Numbering]:
-    if model.is_categorical_ is None:
-        return {}
-    known = model._preprocessor.named_transformers_["encoder"].categories_
-    columns = np.flatnonzero(model.is_categorical_).tolist()
-    return {j: Numbering(_number(values.tolist())) for j, values in zip(columns, known, strict=True)}
 
 
 def _number(values: list[Any]) -> dict[Any, int]:
@@ -85,20 +72,15 @@ def recode(values: Floats, numbering: Numbering) -> Floats:
 
 
 def category_numbers(table: Table, column: int, numbering: Numbering | None) -> Floats:
-    """Return the number that a model has for each category of a column, in the order of the table's codes.
-
-    The last one is that of a missing value.
-    """
-    cells = table.column(column)
+    """Return the number that a model has for each code of a column's categories, a missing value's last."""
+    cells, name = table.column(column), table.names[column]
     values = table.store.values(column, first_rows(cells))
     if numbering is None:
         if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
             return np.array([*values, np.nan], dtype=np.float64)
-        name = table.names[column]
         raise NotNativeError(f"the model reads the categories of the column {name!r} in a way of its own")
     unknown = [value for value in values if value not in numbering.codes]
     if unknown and numbering.is_closed:
-        name = table.names[column]
         raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
     missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
     return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])

@@ -3,9 +3,8 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_in_any_order
-from fairshap._kernels.games import logistic, risk_of_outputs
-from fairshap._kernels.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
-from fairshap._kernels.walking import BOUND, LEFT, LINE, Walker, collect, goes_right, lay_out, make_desk
+from fairshap._kernels.trees.games import MET, MOST_PLAYERS, OTHER, OWN, VALUE, logistic, risk_of_outputs
+from fairshap._kernels.trees.walker import BOUND, LEFT, LINE, Walker, collect, goes_right, lay_out, make_desk
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 
@@ -21,7 +20,7 @@ def coalition_risks(
 ) -> None:
     """Write the risk of given coalitions.
 
-    The parameters are those of :func:`~fairshap._kernels.pairs.solve_pairs`, and:
+    The parameters are those of :func:`~fairshap._kernels.trees.pairs.solve_pairs`, and:
 
     coalitions : ndarray of bool, shape (coalitions, q)
         Whether a pair's player k keeps the row's value.

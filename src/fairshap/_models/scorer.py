@@ -6,18 +6,39 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from fairshap._messages import warn
-from fairshap._models._kinds import takes_quantities
 from fairshap._typing import Floats, Native
-from fairshap.exceptions import MarginWarning, ModelError
+from fairshap.exceptions import FairshapError, MarginWarning, ModelError
+
+
+class NotNativeError(FairshapError):
+    """The model's trees or weights cannot be read; the text says why, and the model is called instead."""
+
+
+def takes_quantities(estimator: Any) -> bool | None:
+    """Say whether an estimator is a regressor; None if it does not tell.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression, Ridge
+    >>> takes_quantities(Ridge()), takes_quantities(LogisticRegression()), takes_quantities(object())
+    (True, False, None)
+    """
+    if hasattr(estimator, "__sklearn_tags__"):
+        kind = get_tags(estimator).estimator_type
+    else:
+        # What estimators said before scikit-learn had tags, and some still do.
+        kind = getattr(estimator, "_estimator_type", None)
+    return {"regressor": True, "classifier": False}.get(kind)
 
 
 class Scorer:
     """What risk is measured on: probabilities, a margin if there are none, or a regressor's prediction.
 
-    Of two classes it is the probability of the second, and which of them makes no difference to risk: both
-    change by the same amount. Of more classes it is the probability of each.
+    For two classes it is the probability of the second; the risk of either class is the same. For more
+    classes it is the probability of each.
 
     Parameters
     ----------
@@ -57,7 +78,8 @@ class Scorer:
 
     def __call__(self, X: Native) -> Floats:
         """Return one number for each row of X, or for more than two classes one for each class."""
-        method = self._method
+        method = "predict_proba" if self.has_probabilities else "decision_function"
+        method = "predict" if self.is_regressor else method
         try:
             output = np.asarray(getattr(self.model, method)(X), dtype=np.float64)
         except NotFittedError as error:
@@ -77,12 +99,6 @@ class Scorer:
                 f"{int((~np.isfinite(scores)).reshape(n, -1).any(axis=1).sum())} of {n} rows."
             )
         return scores
-
-    @property
-    def _method(self) -> str:
-        if self.is_regressor:
-            return "predict"
-        return "predict_proba" if self.has_probabilities else "decision_function"
 
     def _scores(self, output: Floats, n: int) -> Floats | None:
         """Return the output in the shape that it should have, None if it cannot have it."""
@@ -105,11 +121,11 @@ class Scorer:
         )
 
     def unit(self, outputs: Floats) -> Floats | np.float64:
-        """Return what differences of outputs are measured in: to tell readings of a model, or ties.
+        """Return the unit in which outputs are compared, to check a reading of the model or to find ties.
 
-        For probabilities it is 1, for margins their size from 1 on. A regressor's outputs have any scale: for
-        them it is their spread, and a millionth of their size as room for rounding. Where they are numbers of
-        32 bits, as XGBoost's are, it is a hundred times their spread: sums of many are not more exact.
+        For probabilities it is 1, for margins their size from 1 on, for a regressor the spread of its outputs
+        and a millionth of their size. Outputs of 32 bits, such as XGBoost's, have a hundred times that
+        spread: sums of many are not more exact.
         """
         size = np.abs(outputs)
         if not self.is_regressor:

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fairshap._kernels.games import (
+from fairshap._kernels.shapley import shapley_values
+from fairshap._kernels.trees.games import (
     add_logistic_gaps,
     add_weighted,
     coalition_weights,
@@ -11,7 +12,6 @@ from fairshap._kernels.games import (
     subset_sums,
     sums_by_player,
 )
-from fairshap._kernels.shapley import shapley_values
 
 
 def by_definition(values, combine):

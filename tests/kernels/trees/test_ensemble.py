@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fairshap._kernels.ranking import note_special, rank_numbers
+from fairshap._kernels.trees.ensemble import note_special, rank_numbers
 
 
 @pytest.fixture

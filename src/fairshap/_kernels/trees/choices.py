@@ -3,10 +3,9 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.descending import BLOCK
-from fairshap._kernels.games import logistic, risk_of_outputs, subset_sums
-from fairshap._kernels.paths import MET, OTHER, OWN, VALUE
-from fairshap._kernels.walking import Walker, collect, lay_out, make_desk
+from fairshap._kernels.trees.ensemble import BLOCK
+from fairshap._kernels.trees.games import MET, OTHER, OWN, VALUE, logistic, risk_of_outputs, subset_sums
+from fairshap._kernels.trees.walker import Walker, collect, lay_out, make_desk
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 
 
@@ -26,7 +25,7 @@ def choose_players(
 ) -> None:
     """Write for each pair the players to replace: the risk plus what their cells cost is lowest with them.
 
-    The parameters are those of :func:`~fairshap._kernels.pairs.solve_pairs`, and:
+    The parameters are those of :func:`~fairshap._kernels.trees.pairs.solve_pairs`, and:
 
     cells : ndarray of int, shape (pairs, players)
         How many cells replacing a player takes; 0 if it may not be replaced.

@@ -5,17 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, compiled_into_its_caller
-from fairshap._kernels.descending import BLOCK, POSITIVE, Descent, find_partings, make_descent
-from fairshap._kernels.paths import (
-    INVERSE,
-    MET,
-    MOST_PLAYERS,
-    ODDS,
-    OTHER,
-    OWN,
-    VALUE,
-)
-from fairshap._kernels.trees import Trees
+from fairshap._kernels.trees.ensemble import BLOCK, POSITIVE, Descent, Trees, find_partings, make_descent
+from fairshap._kernels.trees.games import INVERSE, MET, MOST_PLAYERS, ODDS, OTHER, OWN, VALUE
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 # Where a node's properties stand; they are read together, so that they are kept together.
@@ -30,10 +21,10 @@ class Walker(NamedTuple):
     Parameters
     ----------
     nodes : ndarray of int32, shape (nodes, 4)
-        A node's line and bound, as in :class:`~fairshap._kernels.descending.Descent`, and its children; the
-        complement of the line where its feature is the attribute's. A leaf is its own child.
+        A node's line and bound, as in ``Descent``, and its children; the complement of the line where its
+        feature is the attribute's. A leaf is its own child.
     table_start, table : ndarray
-        Which categories go left, as in :class:`~fairshap._kernels.trees.Trees`.
+        Which categories go left, as in ``Trees``.
     leaf : ndarray of float, shape (nodes, 3)
         The leaves' values, ``exp(-scale * value)`` and its inverse.
     descent : Descent
@@ -73,7 +64,6 @@ class Walker(NamedTuple):
 def make_walker(
     trees: Trees,
     is_sensitive: Bools,
-    depth: int,
     ranks: Codes,
     player: Codes,
     n_players: int,
@@ -100,7 +90,7 @@ def make_walker(
         table=trees.table,
         leaf=np.column_stack([trees.value, odds, inverse]),
         descent=descent,
-        depth=depth,
+        depth=int(descent.depth.max()),
         n_leaves=int((~inner).sum()),
         ranks=ranks,
         player=player,

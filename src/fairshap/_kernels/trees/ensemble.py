@@ -1,4 +1,4 @@
-"""Rows through the trees of an ensemble, many at a time: the leaves that they reach."""
+"""An ensemble of trees as flat arrays, the ranks of numbers in it, and rows on their way to the leaves."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -6,17 +6,118 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairshap._kernels.compiling import compiled
-from fairshap._kernels.trees import Trees
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 #: Positions among the nodes.
 Places: TypeAlias = NDArray[np.uint32]
-
 # The rows that go down a tree together.
 BLOCK = 64
-
 # All bits but the sign.
 POSITIVE = 0x7FFFFFFF
+
+
+class Trees(NamedTuple):
+    """An ensemble as flat arrays, one entry for each node; rows come as ranks.
+
+    A row goes left if its rank is at most the node's ``cut``, or if the node's ``table`` says so for a
+    category; a rank below 0 is a missing value.
+    """
+
+    roots: Codes
+    feature: Codes
+    cut: Codes
+    left: Codes
+    right: Codes
+    default_left: Bools
+    table_start: Codes
+    table: Bools
+    value: Floats
+
+
+@compiled
+def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_players: int) -> Codes:
+    """Return how many players have different ranks in the two rows of each pair; -1 is nobody's feature."""
+    counts = np.zeros(len(rows), dtype=np.int32)
+    seen = np.full(n_players, -1, dtype=np.int64)
+    for i in range(len(rows)):
+        x, r = ranks[rows[i]], ranks[references[i]]
+        for f in range(len(player)):
+            p = player[f]
+            if x[f] != r[f] and p >= 0 and seen[p] != i:
+                seen[p] = i
+                counts[i] += 1
+    return counts
+
+
+@compiled
+def rank_numbers(
+    values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float
+) -> Codes:
+    """Return how many thresholds of its column each value is above, -1 where it is missing.
+
+    Parameters
+    ----------
+    values : ndarray, shape (rows, columns)
+        The numbers.
+    cuts, starts : ndarray, shape (thresholds,), (columns + 1,)
+        The thresholds, sorted, one column's after the other's, and where each column's start.
+    strict : bool
+        Whether a value at a threshold is above it.
+    single : bool
+        Whether values are compared in single precision.
+    missing : float
+        The number that is a missing value, beside NaN.
+    """
+    ranks = np.empty(values.shape, dtype=np.int32)
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            value = values[i, j]
+            if single:
+                value = np.float64(np.float32(value))
+            if np.isnan(value) or value == missing:
+                ranks[i, j] = -1
+                continue
+            low, high = starts[j], starts[j + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] < value or (strict and cuts[middle] == value):
+                    low = middle + 1
+                else:
+                    high = middle
+            ranks[i, j] = low - starts[j]
+    return ranks
+
+
+@compiled
+def note_special(values: Floats, start: int, special: Ints, least: Floats, greatest: Floats) -> None:
+    """Note for each column the first row with a missing value, with a zero, the least and the greatest.
+
+    Parameters
+    ----------
+    values : ndarray, shape (rows, columns)
+        Some rows of a table.
+    start : int
+        The number of the first of them.
+    special : ndarray of int, shape (4, columns)
+        Those rows, written; -1 while there is none.
+    least, greatest : ndarray, shape (columns,)
+        The least and the greatest number up to now, written.
+    """
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            value = values[i, j]
+            if np.isnan(value):
+                if special[0, j] < 0:
+                    special[0, j] = start + i
+                continue
+            if value == 0.0 and special[1, j] < 0:
+                special[1, j] = start + i
+            if value < least[j]:
+                least[j] = value
+                special[2, j] = start + i
+            if value > greatest[j]:
+                greatest[j] = value
+                special[3, j] = start + i
 
 
 class Descent(NamedTuple):
@@ -34,7 +135,7 @@ class Descent(NamedTuple):
     child : ndarray of uint32, shape (2 nodes,)
         Where a row goes that goes left, and where one that does not.
     table_start, table : ndarray
-        Which categories go left, as in :class:`~fairshap._kernels.trees.Trees`; none for the attribute.
+        Which categories go left, as in :class:`Trees`; none for the attribute.
     roots, depth : ndarray of int32, shape (trees,)
         Where each tree begins, and how many steps a row takes through it at most.
     n_switching : int

@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from fairshap._kernels.descending import leaf_sums, make_descent
-from fairshap._kernels.estimating import coalition_risks
-from fairshap._kernels.games import coalition_weights
-from fairshap._kernels.pairs import count_players, solve_pairs
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._kernels.trees import Trees, active_counts
-from fairshap._kernels.walking import make_walker
+from fairshap._kernels.trees.ensemble import Trees, active_counts, leaf_sums, make_descent
+from fairshap._kernels.trees.estimates import coalition_risks
+from fairshap._kernels.trees.games import coalition_weights
+from fairshap._kernels.trees.pairs import count_players, solve_pairs
+from fairshap._kernels.trees.walker import make_walker
 from tests.conftest import examples
 
 N_FEATURES, N_CUTS = 5, 3
@@ -66,7 +65,7 @@ def plain_margin(trees, row):
 def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5, is_mean=False):
     n_players = int(player.max()) + 1
     return make_walker(
-        trees, sensitive, 12, ranks, player, n_players, contrasts, is_mean, BASE, scale, is_logistic
+        trees, sensitive, ranks, player, n_players, contrasts, is_mean, BASE, scale, is_logistic
     )
 
 
@@ -243,7 +242,7 @@ def test_players_beyond_the_bits_of_a_number_are_counted_as_too_many():
     ranks[1] = 1
     player = np.arange(-1, n, dtype=np.int32)
     walker = make_walker(
-        trees, player < 0, 2, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
+        trees, player < 0, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
     )
     counts = np.empty(1, dtype=np.int32)
     count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)
@@ -253,7 +252,7 @@ def test_players_beyond_the_bits_of_a_number_are_counted_as_too_many():
     late.feature[::5], late.feature[1::5] = np.arange(1, n + 1), 0
     late.cut[1::5] = 5
     walker = make_walker(
-        late, player < 0, 2, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
+        late, player < 0, ranks, player, n, np.array([[0, 1]]), False, 0.0, 1.0, is_logistic=True
     )
     count_players(walker, np.array([0]), np.array([1]), ranks[None], counts)
     assert counts.tolist() == [63]

@@ -1,11 +1,13 @@
-"""The encoding for estimators that take numbers only."""
+"""Tables for estimators that take only numbers, and labels for those that take only 0, 1 and so on."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, factorize
@@ -15,7 +17,7 @@ from fairshap.exceptions import InputError
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):
-    """Encode a raw table column by column: numbers standardised, categories one-hot.
+    """Encode a raw table column by column: numbers standardized, categories one-hot.
 
     Each column is encoded by itself, so that a mix of two rows is encoded as the mix of their
     encodings. A missing number stays missing (NaN), a missing category is a category of its own, and
@@ -112,7 +114,7 @@ class _Category:
         kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories])
         self.feature = dict.fromkeys(values, len(kept))
         self.feature.update({values[k]: feature for feature, k in enumerate(kept)})
-        self.endings: tuple[Any, ...] = tuple(_name(values[k]) for k in kept)
+        self.endings: tuple[Any, ...] = tuple("missing" if values[k] is _MISSING else values[k] for k in kept)
         if len(kept) < len(values):
             self.endings += ("others",)
         self.width = len(self.endings)
@@ -154,5 +156,40 @@ def _kinds(values: Iterable[Hashable]) -> set[str]:
     return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
 
 
-def _name(value: Hashable) -> Any:
-    return "missing" if value is _MISSING else value
+class Relabelled(ClassifierMixin, BaseEstimator):
+    """A classifier fitted on the labels' numbers, from 0 on, that predicts the labels themselves.
+
+    Parameters
+    ----------
+    estimator : classifier
+        One that refuses other labels, such as XGBoost's.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
+        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the classifier itself sees."""
+        last = self.inner_.steps[-1][1] if isinstance(self.inner_, Pipeline) else self.inner_
+        return int(last.n_features_in_)
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
+
+    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        return np.asarray(self.inner_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return np.asarray(self.inner_.decision_function(X))

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from fairshap._kernels import additive
-from fairshap._kernels.additive import Sums, gauss_rules, solve_sums
-from fairshap._kernels.games import coalition_weights
+from fairshap._kernels import linear
+from fairshap._kernels.linear import Sums, gauss_rules, solve_sums
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
+from fairshap._kernels.trees.games import coalition_weights
 from tests.conftest import examples
 
 
@@ -28,7 +28,7 @@ def random_sums(
     )
 
 
-def solve(sums, few=additive.FEW):
+def solve(sums, few=linear.FEW):
     _, n_pairs, q = sums.steps.shape
     phi, (full, empty) = np.zeros((n_pairs, q)), np.empty((2, n_pairs))
     solved = np.empty(n_pairs, dtype=np.bool_)

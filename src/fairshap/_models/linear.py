@@ -1,40 +1,27 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 
 from fairshap._frames import Table
-from fairshap._models._errors import NotNativeError
-from fairshap._models._native import check_sources, some_mixes, split
-from fairshap._models._probing import find_owners, make_encoder, one_by_one
-from fairshap._models._scorer import Scorer
+from fairshap._models.probing import ENCODED_CELLS, find_owners, make_encoder, one_by_one
+from fairshap._models.ranks import N_CHECKED, TOLERANCE, check_sources, some_mixes, split
+from fairshap._models.scorer import NotNativeError, Scorer
 from fairshap._typing import Floats, Ints, Native
 
-# The most that the sums may differ from the model's own output, in the scorer's units, and how many rows
-# are compared.
-_TOLERANCE, _N_CHECKED = 1e-6, 1000
-# The encoded cells held at a time: 8 Mi numbers are 64 MiB.
-_CELLS = 1 << 23
 # Probabilities between which their odds are read without loss.
 _CLEAR = 0.001
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Component:
+class Component(NamedTuple):
     """One linear function of a table: a margin that is a sum over its columns.
 
-    Parameters
-    ----------
-    encode : callable
-        From rows to features.
-    weights : ndarray of float, shape (features, columns)
-        What each feature adds to the term of its column.
-    constant : float
-        What every row has besides.
+    ``encode`` makes features of rows; ``weights``, shape (features, columns), say what each feature adds to
+    the term of its column.
     """
 
     encode: Callable[[Native], Floats]
@@ -42,19 +29,8 @@ class Component:
     constant: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearTable:
-    """A table through a linear model: the mean of some margins, each through the logistic function or not.
-
-    Parameters
-    ----------
-    table : Table
-        The rows.
-    components : list of Component
-        The margins.
-    is_logistic : bool
-        Whether they go through the logistic function.
-    """
+class LinearTable(NamedTuple):
+    """A table through a linear model: the mean of some margins, each through the logistic function or not."""
 
     table: Table
     components: list[Component]
@@ -85,21 +61,21 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
         If the model is not linear, if its preprocessing mixes columns, or if the sums give an output that
         differs from the model's by more than 1e-6 of its unit.
     """
-    rows = np.unique(np.linspace(0, table.n_rows - 1, _N_CHECKED).astype(np.int64))
+    rows = np.unique(np.linspace(0, table.n_rows - 1, N_CHECKED).astype(np.int64))
     chosen = table.store.mix([rows] * len(table.names))
     components = [
-        _component(encode, head, ask, chosen, table, scorer.has_probabilities)
-        for encode, head, ask in _heads(scorer)
+        _component(make_encoder(steps, head), head, ask, chosen, table, scorer.has_probabilities)
+        for steps, head, ask in _heads(scorer)
     ]
     read = LinearTable(table, components, scorer.has_probabilities)
     sources = check_sources(table, np.arange(len(table.names)), some_mixes(table))
     needed, place = np.unique(np.stack(sources), return_inverse=True)
     terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
     margins = terms.sum(axis=2) + read.constants[:, None]
-    outputs = _logistic(margins) if read.is_logistic else margins
+    outputs = expit(margins) if read.is_logistic else margins
     expected = scorer(table.store.mix(sources))
     gap = np.abs(outputs.mean(axis=0) - expected)
-    if not (gap <= _TOLERANCE * scorer.unit(expected)).all():
+    if not (gap <= TOLERANCE * scorer.unit(expected)).all():
         raise NotNativeError(f"its weights give an output that differs from its own by {gap.max():.2g}")
     return read
 
@@ -122,35 +98,22 @@ def _has_weights(head: Any) -> bool:
         return False
 
 
-def _heads(scorer: Scorer) -> list[tuple[Callable[[Native], Floats], Any, Callable[[Native], Floats]]]:
-    """Return for each component what encodes rows, the linear model, and what gives its output."""
+def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
+    """Return for each component the steps before the linear model, that model, and what gives its output."""
     outer, model = split(scorer.model)
+    before = [] if outer is None else [outer]
     if not isinstance(model, CalibratedClassifierCV):
-        return [(make_encoder(_Steps(outer), model), model, scorer)]
-    heads = []
+        return [(before, model, scorer)]
+    heads: list[tuple[list[Any], Any, Callable[[Native], Floats]]] = []
     for calibrated in model.calibrated_classifiers_:
         inner, head = split(calibrated.estimator)
-        heads.append((make_encoder(_Steps(outer, inner), head), head, _asker(_Steps(outer), calibrated)))
+
+        def ask(rows: Any, calibrated: Any = calibrated) -> Floats:
+            rows = rows if outer is None else outer.transform(rows)
+            return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
+
+        heads.append(([*before, *([] if inner is None else [inner])], head, ask))
     return heads
-
-
-class _Steps:
-    """Some transformers, one after the other; None is one that is not there."""
-
-    def __init__(self, *transformers: Any) -> None:
-        self.transformers = [transformer for transformer in transformers if transformer is not None]
-
-    def transform(self, rows: Native) -> Native:
-        for transformer in self.transformers:
-            rows = transformer.transform(rows)
-        return rows
-
-
-def _asker(before: _Steps, calibrated: Any) -> Callable[[Native], Floats]:
-    def ask(rows: Native) -> Floats:
-        return np.asarray(calibrated.predict_proba(before.transform(rows))[:, 1], dtype=np.float64)
-
-    return ask
 
 
 def _component(
@@ -170,26 +133,21 @@ def _component(
     if probes.shape[1] != len(weights):
         raise NotNativeError(f"it has {len(weights)} weights for {probes.shape[1]} features")
     owner = find_owners(probes, varied, table)
-    _check_constant(encode, table, owner, probes[0])
-    constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, owner < 0] @ weights[owner < 0])
+    owned, unowned = owner >= 0, owner < 0
+    size = max(1, ENCODED_CELLS // len(owner))
+    for start in range(0, table.n_rows, size):
+        rows = np.arange(start, min(start + size, table.n_rows))
+        if (encode(table.store.mix([rows] * len(table.names)))[:, unowned] != probes[0, unowned]).any():
+            raise NotNativeError("a feature varies with no column by itself")
+    constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, unowned] @ weights[unowned])
     scale = 1.0
     if is_logistic:
-        margins = encode(chosen)[:, owner >= 0] @ weights[owner >= 0] + constant
+        margins = encode(chosen)[:, owned] @ weights[owned] + constant
         scale, shift = _fit_link(margins, ask(chosen))
         constant = scale * constant + shift
     by_column = np.zeros((len(weights), len(table.names)))
-    by_column[owner >= 0, owner[owner >= 0]] = scale * weights[owner >= 0]
+    by_column[owned, owner[owned]] = scale * weights[owned]
     return Component(encode, by_column, constant)
-
-
-def _check_constant(encode: Callable[[Native], Floats], table: Table, owner: Ints, first: Floats) -> None:
-    """Raise an error if a feature varies that no column was seen to move."""
-    size = max(1, _CELLS // len(owner))
-    for start in range(0, table.n_rows, size):
-        rows = np.arange(start, min(start + size, table.n_rows))
-        encoded = encode(table.store.mix([rows] * len(table.names)))[:, owner < 0]
-        if (encoded != first[owner < 0]).any():
-            raise NotNativeError("a feature varies with no column by itself")
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
@@ -198,14 +156,9 @@ def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
     if len(clear) < 2 or np.ptp(margins[clear]) == 0:
         raise NotNativeError("its probabilities do not tell their margins")
     # Only now: where all probabilities are 0 or 1, any link would do.
-    if np.abs(_logistic(margins) - probabilities).max() <= _TOLERANCE:
+    if np.abs(expit(margins) - probabilities).max() <= TOLERANCE:
         return 1.0, 0.0
     low, high = clear[margins[clear].argmin()], clear[margins[clear].argmax()]
     logits = np.log(probabilities) - np.log1p(-probabilities)
     scale = float((logits[high] - logits[low]) / (margins[high] - margins[low]))
     return scale, float(logits[low] - scale * margins[low])
-
-
-def _logistic(margins: Floats) -> Floats:
-    odds = np.exp(-np.abs(margins))
-    return np.asarray(np.where(margins >= 0, 1.0, odds) / (1.0 + odds))
