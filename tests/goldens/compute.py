@@ -268,8 +268,6 @@ def _case(name: str) -> dict[str, Any]:
         is_more = which not in ("threshold 0.05", "threshold 0.02")
         if which == "threshold 0.05" or (is_more and not case.is_full):
             continue
-        if which.startswith("augment") and not case.has_counterfactuals:
-            continue
         if which in ONLY_SMALL and len(case.X) > 1000:
             continue
         # A further round trains again: from the estimator, not from the model that is known.
@@ -287,7 +285,6 @@ def _case(name: str) -> dict[str, Any]:
             "groups": json.loads(said["groups"].round(DIGITS).to_json(orient="split")),
         }
     if len(case.X) < 1000:
-        added = (None, "edited") if case.has_counterfactuals else (None,)
         kept["predictions"] = {
             f"augment {rows}": _sampled(
                 predictions(case, threshold=0.03 * case.unit, counterfactuals=rows).reshape(len(case.X), -1)[
@@ -295,7 +292,7 @@ def _case(name: str) -> dict[str, Any]:
                 ],
                 40,
             )
-            for rows in added
+            for rows in (None, "edited")
         }
     return kept
 
