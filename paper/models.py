@@ -211,7 +211,8 @@ def finish(records: list[Record], options: Options) -> Findings:
     text = (
         f"{options.folds} folds, seed 1, each classifier with its library's defaults; the paper has the "
         f"first three. {LEGEND} Edits and the largest Shapley value are means over the folds; the CPU "
-        "seconds are those of matching and explaining, of the quickest fold: the first ones load compiled code."
+        "seconds are those of matching and explaining, of the quickest fold: the first ones load compiled "
+        "code."
     )
     quickest = {
         pair: min(line["value"] for line in measured if _is_seconds(line, *pair))
