@@ -130,7 +130,7 @@ def replay(
 ) -> tuple[Floats, Floats]:
     """Return v of all players, and of all but those taken, by the route that their values came by.
 
-    ``taken`` says which players of each pair have the reference\'s value.
+    ``taken`` says which players of each pair have the reference's value.
     """
     nobody = np.zeros_like(taken)
     if route == "trees":
