@@ -510,7 +510,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             fit_params = self._fit_params(problem.sample_weight)
             if fit_params and not get_config()["enable_metadata_routing"]:
                 Weighing.of(estimator, X, y).check()
-            return fit_model(estimator, X, y, fit_params)
+            return fit_model(estimator, X, y, fit_params, table=problem.table)
         takes = getattr(estimator, "n_features_in_", None)
         if problem.added and takes == len(problem.own.names):
             raise ModelError(

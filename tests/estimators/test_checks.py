@@ -39,7 +39,9 @@ SAME_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 
 
 def expected_failures(predictor):
-    if isinstance(predictor.repair.estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+    if isinstance(
+        predictor.repair.estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+    ):
         return {
             SAME_WEIGHTS: (
                 "Histogram gradient boosting does not pass this check by itself: a row of weight 2 and "
