@@ -187,8 +187,8 @@ def _sentences(compared: pd.DataFrame, intervals: pd.DataFrame) -> list[str]:
         texts.append(
             f"**{label}.** {low:.0%} of the positive Shapley values of 0.01 or more are under 0.05 (the "
             f"paper: most edits concentrate there). At T = {THRESHOLD:.2f} {change(paper, base)}; DR is "
-            f"lowest at T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T means "
-            f"less DR in {steps} of {len(THRESHOLDS) - 1} steps."
+            f"lowest at T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T "
+            f"means less DR in {steps} of {len(THRESHOLDS) - 1} steps."
         )
     return texts
 

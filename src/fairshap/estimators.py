@@ -254,7 +254,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         if isinstance(threshold, str) and threshold == "auto":
             from fairshap._crossval import best_threshold
 
-            threshold = best_threshold(self, problem, y)
+            threshold = best_threshold(self, problem)
         recipe = self._recipe(threshold)
         explanation = self._explain(problem, recipe)
         repaired = recipe.follow(explanation, X, y, self._refit)
@@ -472,17 +472,26 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             self.counterfactuals,
         )
 
-    def _explain(self, problem: Setting, recipe: Recipe, known: Explanation | None = None) -> Explanation:
-        """Explain the model that is fitted on a table, or that of a known explanation, with its matches."""
+    def _explain(
+        self, problem: Setting, *recipes: Recipe, model: Any = None, known: Explanation | None = None
+    ) -> Explanation:
+        """Explain a model on a table, for recipes to follow.
+
+        The model is fitted, and the rows are matched, unless a model or an explanation of the same matches is
+        known.
+        """
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
-        recipe.check(problem, features)
-        reach = recipe.selector.reach(default_threshold(problem.target))
+        for recipe in recipes:
+            recipe.check(problem, features)
+        reaches = [recipe.selector.reach(default_threshold(problem.target)) for recipe in recipes]
+        reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
         self._weighing = None
+        if model is None:
+            model = self._fitted_model(problem) if known is None else known.model
         if known is not None:
-            return explain_matched(known.model, problem, known.match_plan, features, options)
-        model = self._fitted_model(problem)
+            return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
             problem,
             problem.y,
@@ -501,7 +510,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             fit_params = self._fit_params(problem.sample_weight)
             if fit_params and not get_config()["enable_metadata_routing"]:
                 Weighing.of(estimator, X, y).check()
-            return fit_model(estimator, X, y, fit_params)
+            return fit_model(estimator, X, y, fit_params, table=problem.table)
         takes = getattr(estimator, "n_features_in_", None)
         if problem.added and takes == len(problem.own.names):
             raise ModelError(

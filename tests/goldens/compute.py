@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,17 @@ from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 
 import fairshap
-from fairshap import metrics
-from fairshap.matching import Nearest, Transport
+from fairshap import (
+    Budget,
+    EditConstraints,
+    Explainer,
+    Iterative,
+    NearestMatcher,
+    OptimalSubset,
+    Threshold,
+    TransportMatcher,
+    metrics,
+)
 from tests.goldens.cases import CASES, TRANSPORT, Case, write_loans_parquet, write_staff_csv
 
 DIGITS = 6
@@ -35,12 +45,11 @@ DIGITS = 6
 # ---- fairshap's names
 
 
-def match_plan(case: Case, matching: Any) -> dict[str, Any]:
+def match_plan(case: Case, matcher: Any) -> dict[str, Any]:
     """Return the columns of a match plan and the best reference of each row."""
     beside = case.fit.get("sensitive_features")
-    given = {"pairing": case.options["pairing"]} if "pairing" in case.options else {}
     plan = fairshap.match(
-        case.X, case.y, **case.who, sensitive_features=beside, matching=matching, n_jobs=1, **given
+        case.X, case.y, **case.who, sensitive_features=beside, matcher=_paired(case, matcher), n_jobs=1
     )
     return {
         "row": plan.row,
@@ -54,11 +63,15 @@ def match_plan(case: Case, matching: Any) -> dict[str, Any]:
 
 def attributions(case: Case, model: Any, plan: Any) -> dict[str, Any]:
     """Return Shapley values, risks and how they were found, of a fitted model."""
-    names = ("comparison", "players", "method", "n_permutations")
-    given = {name: case.options[name] for name in names if name in case.options}
-    beside = case.fit.get("sensitive_features")
-    found = fairshap.attribute(
-        model, case.X, plan, **case.who, sensitive_features=beside, random_state=0, n_jobs=1, **given
+    found = fairshap.explain(
+        model,
+        case.X,
+        plan,
+        **case.who,
+        sensitive_features=case.fit.get("sensitive_features"),
+        explainer=Explainer(**case.explainer),
+        random_state=0,
+        n_jobs=1,
     )
     return {
         "values": found.values,
@@ -66,15 +79,15 @@ def attributions(case: Case, model: Any, plan: Any) -> dict[str, Any]:
         "status": found.status,
         "risk": found.risk,
         "reference_risk": found.reference_risk,
-        "players": [str(player) for player in found.players],
+        "players": [str(name) for name in found.feature_names],
         "route": found.route.partition(":")[0],
         "result": found,
     }
 
 
-def step_edits(case: Case, found: Any, plan: Any, threshold: float) -> list[list[Any]]:
+def step_edits(found: Any, threshold: float) -> list[list[Any]]:
     """Return the ledger of the steps, without the estimator."""
-    return _lines(fairshap.select_edits(found, case.X, plan, threshold=threshold))
+    return _lines(fairshap.select_edits(found, threshold=threshold))
 
 
 def repair(
@@ -82,17 +95,16 @@ def repair(
 ) -> dict[str, Any]:
     """Repair a table and return the ledger, the repaired table and what goes with it.
 
-    ``model`` is one that was fitted on the table before: it is asked as it is.
+    ``model`` is one that was fitted on the table before: it is explained as it is.
     """
-    estimator = clone(case.estimator) if model is None else FrozenEstimator(model)
-    sampler = fairshap.FairSHAP(estimator, **case.who, **(case.options | changes), random_state=0, n_jobs=1)
+    sampler = _sampler(case, clone(case.estimator) if model is None else FrozenEstimator(model), **changes)
     X, y = sampler.fit_resample(case.X, case.y, **case.fit)
     return {
         "model": sampler.model_,
         "ledger": _lines(sampler.edits_),
         "X": X,
         "y": y,
-        "twin_of": sampler.twin_of_,
+        "twin_of": sampler.counterfactual_of_,
         "sample_weight": sampler.sample_weight_,
         "rounds": [(one.n_edits, one.mean_risk) for one in sampler.rounds_],
         "certificate": sampler.certificate_ if with_certificate else None,
@@ -101,26 +113,35 @@ def repair(
 
 #: The ways of matching, by name. Those of optimal transport are kept apart: a solver may change them.
 NEAREST = {
-    "nearest": "nearest",
-    "nearest k=3": Nearest(k=3),
-    "nearest k=3 by distance": Nearest(k=3, weights="distance"),
+    "nearest": NearestMatcher(),
+    "nearest k=3": NearestMatcher(3),
+    "nearest k=3 by distance": NearestMatcher(3, weights="distance"),
 }
-SOLVERS = {"emd": "emd", "sinkhorn": "sinkhorn", "sliced": Transport("sliced", random_state=0)}
+SOLVERS = {"emd": "emd", "sinkhorn": "sinkhorn", "sliced": TransportMatcher("sliced", random_state=0)}
 
-#: The repairs, by name; thresholds are multiplied by the case's unit. The first is the paper's.
-REPAIRS: dict[str, dict[str, Any]] = {
-    "threshold 0.05": {"threshold": 0.05},
-    "threshold 0.02": {"threshold": 0.02},
-    "budget": {"strategy": "budget", "budget": 60},
-    "budget share": {"strategy": "budget", "budget": 0.01},
-    "optimal": {"strategy": "optimal", "threshold": 0.03},
-    "iterative": {"strategy": "iterative", "threshold": 0.04, "max_rounds": 3},
-    "guard risk": {"threshold": 0.02, "guard": "risk"},
-    "guard label": {"threshold": 0.02, "guard": "label"},
-    "limits": {"threshold": 0.02},
-    "augment edited": {"threshold": 0.05, "augment": "edited"},
-    "augment all": {"threshold": 0.05, "augment": "all"},
-    "augment by risk": {"threshold": 0.05, "augment": 0.1},
+#: The repairs of a case, by name. The first is the paper's.
+REPAIRS: dict[str, Callable[[Case], dict[str, Any]]] = {
+    "threshold 0.05": lambda case: {"threshold": 0.05 * case.unit},
+    "threshold 0.02": lambda case: {"threshold": 0.02 * case.unit},
+    "budget": lambda _: {"selector": Budget(60)},
+    "budget share": lambda _: {"selector": Budget(0.01)},
+    "optimal": lambda case: {"selector": OptimalSubset(0.03 * case.unit)},
+    "iterative": lambda case: {"selector": Iterative(Threshold(0.04 * case.unit), max_rounds=3)},
+    "guard risk": lambda case: {
+        "threshold": 0.02 * case.unit,
+        "constraints": EditConstraints(reject_if="risk_rises"),
+    },
+    "guard label": lambda case: {
+        "threshold": 0.02 * case.unit,
+        "constraints": EditConstraints(reject_if="label_less_likely"),
+    },
+    "limits": lambda case: {
+        "selector": Threshold(0.02 * case.unit, by_column=case.by_column),
+        "constraints": EditConstraints(**case.limits),
+    },
+    "augment edited": lambda case: {"threshold": 0.05 * case.unit, "counterfactuals": "edited"},
+    "augment all": lambda case: {"threshold": 0.05 * case.unit, "counterfactuals": "all"},
+    "augment by risk": lambda case: {"threshold": 0.05 * case.unit, "counterfactuals": 0.1},
 }
 #: Those that are left to tables of at most 1,000 rows: they cost time, and go the way of others.
 ONLY_SMALL = ("budget share", "augment by risk")
@@ -129,10 +150,28 @@ ONLY_SMALL = ("budget share", "augment by risk")
 def predictions(case: Case, **changes: Any) -> np.ndarray:
     """Return what a model that was trained on the repaired table says of the table's rows."""
     kind = fairshap.FairSHAPRegressor if is_regressor(case.estimator) else fairshap.FairSHAPClassifier
-    given = case.who | case.options | {"holdout": None, "random_state": 0, "n_jobs": 1}
-    predictor = kind(clone(case.estimator), **given, **changes).fit(case.X, case.y, **case.fit)
+    predictor = kind(_sampler(case, clone(case.estimator), **changes)).fit(case.X, case.y, **case.fit)
     output = "predict" if is_regressor(case.estimator) else "predict_proba"
     return np.asarray(getattr(predictor, output)(case.X))
+
+
+def _sampler(case: Case, estimator: Any, matcher: Any = "nearest", **changes: Any) -> fairshap.FairSHAP:
+    return fairshap.FairSHAP(
+        estimator,
+        **case.who,
+        matcher=_paired(case, matcher),
+        explainer=Explainer(**case.explainer),
+        random_state=0,
+        n_jobs=1,
+        **changes,
+    )
+
+
+def _paired(case: Case, matcher: Any) -> Any:
+    """Return a matcher that pairs the groups as the case says."""
+    if case.pairing == "pooled":
+        return matcher
+    return clone(NEAREST[matcher] if isinstance(matcher, str) else matcher).set_params(pairing=case.pairing)
 
 
 def measures(case: Case, model: Any) -> dict[str, Any]:
@@ -213,7 +252,7 @@ def names() -> list[str]:
 
 def _case(name: str) -> dict[str, Any]:
     case = CASES[name]()
-    first = repair(case, threshold=0.05 * case.unit, with_certificate=True)
+    first = repair(case, **REPAIRS["threshold 0.05"](case), with_certificate=True)
     model = first["model"]
     plan = match_plan(case, NEAREST["nearest"])
     found = attributions(case, model, plan["plan"])
@@ -221,25 +260,18 @@ def _case(name: str) -> dict[str, Any]:
         "table": {"rows": len(case.X), "sha256": _sha256(_cells(case.X))},
         "nearest": _kept_plan(plan),
         "attributions": _kept_attributions(found),
-        "edits by steps": _kept_ledger(step_edits(case, found["result"], plan["plan"], 0.05 * case.unit), 0),
+        "edits by steps": _kept_ledger(step_edits(found["result"], 0.05 * case.unit), 0),
         "repairs": {"threshold 0.05": _kept_repair(first, 100)},
         "certificate": _column_sums(first["certificate"]),
     }
     for which, given in REPAIRS.items():
-        changes = dict(given)
         is_more = which not in ("threshold 0.05", "threshold 0.02")
         if which == "threshold 0.05" or (is_more and not case.is_full):
             continue
-        if "augment" in given and not case.has_twins:
-            continue
         if which in ONLY_SMALL and len(case.X) > 1000:
             continue
-        if "threshold" in changes:
-            changes["threshold"] *= case.unit
-        if which == "limits":
-            changes |= case.limited
         # A further round trains again: from the estimator, not from the model that is known.
-        done = repair(case, None if given.get("strategy") == "iterative" else model, **changes)
+        done = repair(case, None if which == "iterative" else model, **given(case))
         kept["repairs"][which] = _kept_repair(done, 20)
     if not case.is_full:
         return kept
@@ -253,15 +285,14 @@ def _case(name: str) -> dict[str, Any]:
             "groups": json.loads(said["groups"].round(DIGITS).to_json(orient="split")),
         }
     if len(case.X) < 1000:
-        augments = (None, "edited") if case.has_twins else (None,)
         kept["predictions"] = {
-            f"augment {augment}": _sampled(
-                predictions(case, threshold=0.03 * case.unit, augment=augment).reshape(len(case.X), -1)[
+            f"augment {rows}": _sampled(
+                predictions(case, threshold=0.03 * case.unit, counterfactuals=rows).reshape(len(case.X), -1)[
                     :, -1
                 ],
                 40,
             )
-            for augment in augments
+            for rows in (None, "edited")
         }
     return kept
 
@@ -274,7 +305,7 @@ def _transport(name: str) -> dict[str, Any]:
         plan = match_plan(case, solver)
         pairs = _kept_plan(plan)
         pairs["cost"] = _number((plan["weight"] * plan["distance"] ** 2).sum())
-        done = repair(case, threshold=0.05 * case.unit, matching=solver)
+        done = repair(case, threshold=0.05 * case.unit, matcher=solver)
         kept[way] = {"plan": pairs, "edits": _kept_ledger(done["ledger"], 20)}
     return kept
 

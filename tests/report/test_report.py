@@ -31,8 +31,7 @@ from fairshap import (
     metrics,
 )
 from fairshap._crossval import MEASURES
-from fairshap._figures.axes import new_axes
-from fairshap._figures.report import thin
+from fairshap._plotting import new_axes, thin
 from fairshap.attribution import _explain
 from fairshap.edits import Selector
 from fairshap.exceptions import (

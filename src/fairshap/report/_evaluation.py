@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,12 +10,11 @@ from sklearn.utils import check_random_state
 
 from fairshap._crossval import (
     MEASURES,
-    SHUFFLES,
+    CrossValidation,
     Evaluation,
     Trial,
     judge,
     make_folds,
-    run_trials,
     shuffled_risk,
     warn_if_noise,
 )
@@ -26,12 +25,12 @@ from fairshap._typing import Native
 from fairshap.edits import Recipe
 from fairshap.exceptions import FairshapError, InputError
 
-if TYPE_CHECKING:
-    from fairshap.estimators import FairSHAP
+# Models with the attribute shuffled that the noise on a held-out set comes from; of folds, each has one.
+_SHUFFLES = 5
 
 
 def evaluate_repair(
-    fitted: "FairSHAP",
+    fitted: Any,
     target: Labels,
     recipe: Recipe,
     X_test: Native | None,
@@ -66,7 +65,7 @@ def evaluate_repair(
 
 
 def _on_test_rows(
-    fitted: "FairSHAP",
+    fitted: Any,
     target: Labels,
     recipe: Recipe,
     X_test: Native,
@@ -94,26 +93,21 @@ def _on_test_rows(
         return found
     fit = partial(fitted._refit, y=target.values, sample_weight=None)
     train, rows = np.arange(problem.table.n_rows), np.arange(test.table.n_rows)
-    noise = [shuffled_risk(problem, train, fit, test, rows, seed + k) for k in range(SHUFFLES)]
+    noise = [shuffled_risk(problem, train, fit, test, rows, seed + k) for k in range(_SHUFFLES)]
     return replace(found, noise=np.array(noise))
 
 
-def _cross_validate(
-    fitted: "FairSHAP", target: Labels, recipe: Recipe, seed: int, is_audit: bool
-) -> Evaluation:
-    """Measure on folds of the table."""
-    problem = fitted.explanation_.problem
-    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", recipe, "repair")]
-    folds = make_folds(target, problem.groups.side, None, None, seed)
-    sampler = clone(fitted).set_params(random_state=seed)
+def _cross_validate(fitted: Any, target: Labels, recipe: Recipe, seed: int, is_audit: bool) -> Evaluation:
+    """Measure on folds of the table; the explanation of a fold is of its baseline."""
+    problem = replace(fitted.explanation_.problem, target=target)
+    # A fold may lack a privileged value that the table has.
+    sampler = clone(fitted).set_params(random_state=seed, privileged=problem.privileged_in_parts)
     if is_frozen(fitted.estimator):
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
         sampler.set_params(estimator=clone(fitted.estimator.estimator))
-    X, y, positive = problem.own.native, target.values, target.positive_value
-    tried = run_trials(trials, {"repair": sampler}, X, y, folds, positive, noise_seed=seed)
-    how = f"Measured by cross-validation with {folds}, always on rows that a model was not trained on."
-    names = tuple(trial.name for trial in trials)
-    return Evaluation(names, tried.measure(), noise=tried.noise, folds=folds, how=how)
+    folds = make_folds(target, problem.groups.side, None, None, seed)
+    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler, recipe)]
+    return CrossValidation(sampler, problem, folds, seed).run(trials)[0]
 
 
 def measure_lines(evaluation: Evaluation, n_models: int) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairshap._io import write_atomically
 from fairshap._problem import Labels
@@ -13,9 +13,6 @@ from fairshap.report._data import ReportData, Sweep
 from fairshap.report._evaluation import evaluate_repair
 from fairshap.report._figures import plot_measures, plot_risks, plot_thresholds
 from fairshap.report._page import render
-
-if TYPE_CHECKING:
-    from fairshap.estimators import FairSHAP
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +85,7 @@ class Report:
 
 
 def report_repair(
-    fitted: "FairSHAP",
+    fitted: Any,
     *,
     X_test: Native | None = None,
     y_test: Any = None,
