@@ -72,7 +72,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Measured:
+class Measures:
     """Accuracy, DR, DP, EO and PQP of models on the same held-out rows.
 
     Every level is one of all held-out rows together. A gap is that between the group of the highest and the
@@ -116,7 +116,7 @@ class Measured:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, models: Sequence[Sequence[Judgement]], names: Sequence[str]) -> "Measured":
+    def of(cls, models: Sequence[Sequence[Judgement]], names: Sequence[str]) -> "Measures":
         """Return the measures of models whose folds are the same."""
         rows = Rows.of(models)
         counts = np.array([_counts(rows, model, len(names)) for model in range(len(models))])

@@ -12,7 +12,7 @@ from fairshap._problem import Setting
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import NoiseWarning
 from fairshap.metrics._risk import row_risks
-from fairshap._crossval._measured import Measured
+from fairshap._crossval._measured import Measures
 
 #: Shuffles where there is one set of held-out rows; of several folds each has one.
 SHUFFLES = 5
@@ -57,7 +57,7 @@ def shuffled_risk(
     return float(np.nanmean(row_risks(Risk(Scorer(fit(table)), judged), test)))
 
 
-def is_within_noise(measured: Measured, noise: Floats) -> bool:
+def is_within_noise(measured: Measures, noise: Floats) -> bool:
     """Say whether the first model's risk is indistinguishable from that of a shuffled attribute.
 
     Were the attribute noise, the mean risk would be one more such value, or vary less: folds share most of
@@ -71,7 +71,7 @@ def is_within_noise(measured: Measured, noise: Floats) -> bool:
     return bool(risk.mean() <= noise.mean() + margin)
 
 
-def warn_if_noise(measured: Measured, noise: Floats | None, name: Any) -> None:
+def warn_if_noise(measured: Measures, noise: Floats | None, name: Any) -> None:
     """Warn if the first model's risk is indistinguishable from that of a shuffled attribute."""
     if noise is not None and is_within_noise(measured, noise):
         warn(

@@ -24,7 +24,7 @@ from fairshap.exceptions import (
     UnmatchedRowsWarning,
 )
 from fairshap._crossval._judging import Judgement, judge
-from fairshap._crossval._measured import Measured
+from fairshap._crossval._measured import Measures
 from fairshap._crossval._noise import shuffled_risk
 from fairshap.repair import Consultation, Recipe
 
@@ -107,9 +107,9 @@ class Tried:
     groups: tuple[str, ...]
     noise: Floats | None
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measures:
         """Return the measures of all trials."""
-        return Measured.of([outcome.folds for outcome in self.outcomes], self.groups)
+        return Measures.of([outcome.folds for outcome in self.outcomes], self.groups)
 
 
 class Blind:

@@ -11,7 +11,7 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats
 from fairshap.exceptions import InputError
 from fairshap.metrics._rates import LEVEL
-from fairshap._crossval._measured import MEASURES, Measured
+from fairshap._crossval._measured import MEASURES, Measures
 from fairshap._crossval._trials import Trial, Tried
 
 #: What is made small: the mean of DR, DP and EO relative to the baseline, one of them, a mean of those that
@@ -43,7 +43,7 @@ class Table:
     ----------
     trials : sequence of Trial
         What was tried.
-    measured : Measured
+    measured : Measures
         The measures of each.
     samples : ndarray, shape (trials, draws, measures)
         The same as they might have come out.
@@ -54,7 +54,7 @@ class Table:
     """
 
     trials: Sequence[Trial]
-    measured: Measured
+    measured: Measures
     samples: Floats
     n_edits: Floats
     share: Floats
