@@ -6,21 +6,15 @@ import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, budget_curve, tune
+from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor
 from fairshap._models import fit_model, repeats_of
-from fairshap.exceptions import InputError, ModelError, SkippedWarning, WeightsWarning
-from tests.models.models import DATA, TARGET, UNWEIGHED, WEIGHED, WHO, piped
-
-# Two folds are too few to tell a risk from noise.
-pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
+from fairshap.exceptions import ModelError, WeightsWarning
+from tests.models.models import DATA, TARGET, UNWEIGHED, WEIGHED, WHO
 
 X, Y = DATA.X, DATA.y
 LOW = {**WHO, "threshold": 0.02, "random_state": 0}
-QUICK = {**WHO, "thresholds": [0.05], "strategies": ["threshold"], "n_folds": 2, "n_repeats": 1}
-QUICK |= {"random_state": 0}
 EITHER = pytest.mark.parametrize("routing", [False, True], ids=["plain", "routed"])
 
 
@@ -140,43 +134,3 @@ def test_weights_of_the_user_s_reach_a_search_of_a_pipeline():
 def test_further_rounds_repeat_rows_too():
     fs = FairSHAP(KNeighborsClassifier(), **WHO, strategy="iterative", max_rounds=2, augment="edited")
     assert len(fs.fit(X, Y).twin_of_) > 0
-
-
-@EITHER
-def test_tune_repeats_rows_where_it_cannot_weigh_them(routing):
-    with sklearn.config_context(enable_metadata_routing=routing):
-        with pytest.warns(WeightsWarning) as caught:
-            tuning = tune(X, Y, KNeighborsClassifier(), **QUICK)
-        assert sum(issubclass(one.category, WeightsWarning) for one in caught) == 1
-        assert len(tuning.table.trials) == 6
-        assert len(tune(X, Y, piped(), **QUICK).table.trials) == 6
-    with pytest.warns(WeightsWarning, match="rows are repeated"):
-        budget_curve(X, Y, KNeighborsClassifier(), **WHO, budgets=[0, 20], augment="edited", n_folds=2)
-
-
-class Shy(LogisticRegression):
-    """Cannot be trained on more rows than a fold has."""
-
-    def fit(self, X, y, sample_weight=None):
-        if len(y) > len(Y) // 2:
-            raise RuntimeError("too many rows")
-        return super().fit(X, y, sample_weight)
-
-
-class Hopeless(LogisticRegression):
-    def fit(self, X, y, sample_weight=None):
-        raise RuntimeError("cannot be trained")
-
-
-def test_tune_leaves_out_what_cannot_be_trained():
-    with pytest.warns(SkippedWarning, match=r"'twins of all rows, no edits', .*RuntimeError: too many rows"):
-        tuning = tune(X, Y, Shy(), **QUICK)
-    names = tuning.frame()["name"].tolist()
-    assert sorted(names) == ["the model as it is", "the model without the sensitive column", "threshold 0.05"]
-    assert tuning.repair.augment is None
-    with pytest.raises(RuntimeError, match="too many rows"):
-        tune(X, Y, Shy(), **QUICK, augments=["all"])
-    with pytest.raises(RuntimeError, match="cannot be trained"):
-        tune(X, Y, Hopeless(), **QUICK)
-    with pytest.raises(InputError, match="frozen"):
-        tune(X, Y, **QUICK, frozen=["skil"])

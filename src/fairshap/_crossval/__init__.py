@@ -1,56 +1,59 @@
-"""The fold engine: what models do on rows that they were not trained on.
+"""The fold engine: what models do on rows that they were not trained on."""
 
-What the layers above import from here, whichever module it comes from:
-
-``Evaluation``
-    The one result class: ``names``, ``measures``, ``edits``, ``share``, ``raw_dr``, ``noise``, ``folds``,
-    ``how``, ``noise_level``, ``is_noise``, ``frame()``, ``differences()``, ``groups(name)``, ``plot()``.
-``Measures``
-    All measures of all models: ``values``, ``low``, ``high``, ``names``, ``risk``, ``risk_by_fold``,
-    ``changes()``, ``pair(model, measure)``, ``groups(model)``.
-``MEASURES``
-    The registry: a mapping of the names, in the order of the arrays, to what is known of each measure.
-``Predictions``, ``judge``, ``make_folds``, ``run_trials``, ``Trial``, ``shuffled_risk``, ``warn_if_noise``
-    The steps.
-"""
-
-from fairshap._crossval._folds import Folds, make_folds
-from fairshap._crossval._judging import Judgement, judge
-from fairshap._crossval._measured import FEW, MEASURES, Measures
-from fairshap._crossval._noise import SHUFFLES, is_within_noise, shuffled_risk, warn_if_noise
-from fairshap._crossval._trials import (
-    Consultant,
-    Outcome,
-    Trial,
-    Tried,
-    quiet_about_references,
-    run_trials,
-    warn_of_skipped,
+from fairshap._crossval.evaluation import Evaluation, Measures, is_within_noise, warn_if_noise
+from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk, strata_of
+from fairshap._crossval.measures import GAPS, MEASURES, MIN_COMPARED, Measure, critical_value
+from fairshap._crossval.objective import (
+    OBJECTIVES,
+    Objective,
+    Ranking,
+    check_objective,
+    describe_objective,
 )
-from fairshap._crossval._tuning import OBJECTIVES, Objective, Table, check_objective, describe_objective
+from fairshap._crossval.trials import (
+    THRESHOLDS,
+    CrossValidation,
+    Trained,
+    Trial,
+    best_threshold,
+    check_two_labels,
+    check_unfitted,
+    draw_seed,
+    said_once,
+    warn_of_skipped,
+    with_params,
+)
 
 __all__ = [
-    "FEW",
+    "GAPS",
     "MEASURES",
+    "MIN_COMPARED",
     "OBJECTIVES",
-    "SHUFFLES",
-    "Consultant",
+    "THRESHOLDS",
+    "CrossValidation",
+    "Evaluation",
     "Folds",
-    "Judgement",
+    "Measure",
     "Measures",
     "Objective",
-    "Outcome",
-    "Table",
+    "Predictions",
+    "Ranking",
+    "Trained",
     "Trial",
-    "Tried",
+    "best_threshold",
     "check_objective",
+    "check_two_labels",
+    "check_unfitted",
+    "critical_value",
     "describe_objective",
+    "draw_seed",
     "is_within_noise",
     "judge",
     "make_folds",
-    "quiet_about_references",
-    "run_trials",
+    "said_once",
     "shuffled_risk",
+    "strata_of",
     "warn_if_noise",
     "warn_of_skipped",
+    "with_params",
 ]

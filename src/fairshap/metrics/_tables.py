@@ -1,10 +1,14 @@
-"""Discriminative risk, and how it bounds demographic parity."""
+"""Metrics of tables: discriminative risk, the bound that it gives, and how far a repaired table moved."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from scipy.stats import wasserstein_distance
 
+from fairshap._frames import Table
+from fairshap._kernels.scaling import mean_and_scale
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Comparison, Privileged, Setting
 from fairshap._typing import Floats, Ints, Native
@@ -53,13 +57,13 @@ def discriminative_risk(
 ) -> float | Floats:
     """Return how much the model's output changes when nothing but the sensitive attribute does (DR).
 
-    ``|f(x, A=0) - f(x, A=1)|`` for each row, f being the probability of a class or the prediction of a
-    regressor. For more than two classes it is the total variation: half the sum, over the classes, of such
-    differences. With more than two values of the attribute ``comparison`` says which differences count; for a
-    quantity such as age, the row's own value is compared with the median of the other side.
+    ``|f(x, A=0) - f(x, A=1)|`` for each row, where f is the probability of a class or a regressor's
+    prediction. With more than two classes it is the total variation: half the sum of these differences over
+    the classes. With more than two values of the attribute, ``comparison`` says which differences count. For
+    a quantity such as age, a row's own value is compared with the median of the other group.
 
-    It is not 0 for an attribute that says nothing: a model finds some use for any column.
-    :func:`fairshap.evaluate` shows that noise level beside it.
+    An attribute that carries no information has a risk above 0 too, because a model finds some use for any
+    column. :func:`fairshap.evaluate` shows this noise level next to the risk.
 
     Parameters
     ----------
@@ -68,22 +72,21 @@ def discriminative_risk(
     X : data frame or array
         The rows, as the model takes them.
     sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of X; several make a group of each combination.
+        The sensitive attribute, if it is a column of X. Several columns make a group of each combination.
     privileged : value, list of values, pandas.Interval or function
-        Which values are privileged; a tuple for several columns.
+        The privileged values; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X; the model sees it as a last column.
     comparison : {"max", "mean", "random"}, default="max"
         With more than two values: the largest or the mean difference between a privileged and an
-        unprivileged one, or that between the row's own value and one of the other side that is
-        drawn for it, as the paper's code does.
+        unprivileged one, or that between the row's own value and a random one of the other group, as in the
+        paper's code.
     min_group_size : int, optional
-        Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
+        Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
     random_state : int, RandomState instance or None
-        The source of the values that are drawn.
+        The seed of the random comparison.
     reduce : {"mean"} or None, default="mean"
-        None returns the risk of each row; NaN where a quantity is missing, so that there is no side
-        to compare with. The mean is over the other rows.
+        None returns the risk of each row, NaN where a quantity is missing. The mean is over the other rows.
 
     Examples
     --------
@@ -156,9 +159,9 @@ def demographic_parity_bound(
     """Return the paper's bound on score-based demographic parity, and what it is made of.
 
     ``|E[f(x, 0) | D0] - E[f(x, 1) | D1]| <= min(DR(D0), DR(D1)) + TV(D0, D1)`` for two values of the
-    attribute and a classifier with probabilities of two classes. It holds exactly for the rows at hand, whose
-    frequencies the plug-in total variation compares. But where few rows are equal, that total variation is
-    near 1: on the paper's tables it is 0.7 to 1, and the bound says little or, when ``is_vacuous``, nothing.
+    attribute and a classifier with probabilities of two classes. It holds exactly for the given rows, whose
+    frequencies the plug-in total variation compares. If few rows are equal, the total variation is close to 1
+    (0.7 to 1 on the paper's tables), and the bound says little or, when ``is_vacuous``, nothing.
 
     The parameters are those of :func:`discriminative_risk`.
 
@@ -206,3 +209,88 @@ def parity_bound(risk: Risk) -> ParityBound:
         bound=bound,
         is_vacuous=bound >= 1.0,
     )
+
+
+class Fidelity(NamedTuple):
+    """How far the columns moved; see :func:`data_fidelity`."""
+
+    mean: float
+    std: float
+    columns: dict[Hashable, float]
+
+
+def data_fidelity(X_before: Native, X_after: Native) -> Fidelity:
+    """Return how far each column's distribution moved, with the mean and std over the columns.
+
+    For a numeric column it is the one-dimensional Wasserstein distance between the old and the new values.
+    In a frame both are divided by the old standard deviation; in an array they are taken as given. For a
+    categorical column it is half the sum of the absolute changes of the frequencies: the Wasserstein distance
+    if any two categories are one apart. A missing value counts as a category.
+
+    Parameters
+    ----------
+    X_before, X_after : data frame or array
+        The original table and the repaired one, with the same rows and columns.
+
+    Returns
+    -------
+    Fidelity
+        ``mean`` and ``std`` over the columns, and ``columns``, the distance of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> before = pd.DataFrame({"colour": ["red", "red", "blue", "blue"]})
+    >>> after = pd.DataFrame({"colour": ["red", "red", "red", "blue"]})
+    >>> data_fidelity(before, after).mean
+    0.25
+    """
+    both, n = _both(X_before, X_after)
+    moved: dict[Hashable, float] = {}
+    for column, name in enumerate(both.names):
+        cells = both.column(column)
+        if both.is_numeric(column):
+            moved[name] = _numeric_distance(cells, n, both.is_array)
+        else:
+            old, new = (np.bincount(part + 1, minlength=cells.max() + 2) for part in (cells[:n], cells[n:]))
+            moved[name] = float(np.abs(old - new).sum() / (2 * n))
+    distances = np.array(list(moved.values()))
+    return Fidelity(float(distances.mean()), float(distances.std()), moved)
+
+
+def training_adjustment_rate(X_before: Native, X_after: Native) -> float:
+    """Return the share of cells that were changed.
+
+    Parameters
+    ----------
+    X_before, X_after : data frame or array
+        The original table and the repaired one, with the same rows and columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> training_adjustment_rate(np.zeros((2, 2)), np.array([[0, 1], [0, 0]]))
+    0.25
+    """
+    both, n = _both(X_before, X_after)
+    return float(both.differ(np.arange(n), np.arange(n) + n).mean())
+
+
+def _both(X_before: Native, X_after: Native) -> tuple[Table, int]:
+    """Return one table with the old rows and below them the new ones, and how many there are."""
+    before = Table.read(X_before)
+    return before.above(X_after), before.n_rows
+
+
+def _numeric_distance(numbers: Floats, n: int, as_given: bool) -> float:
+    old, new = (part[~np.isnan(part)] for part in (numbers[:n], numbers[n:]))
+    missing = abs(len(old) - len(new)) / n
+    if not len(old) or not len(new):
+        return missing
+    scale = 1.0 if as_given else float(mean_and_scale(old[:, None])[1][0])
+    if len(old) == len(new):
+        # Between equally many values, the optimal transport pairs them in their order.
+        distance = float(np.abs(np.sort(old) - np.sort(new)).mean())
+    else:
+        distance = float(wasserstein_distance(old, new))
+    return distance / scale + missing
