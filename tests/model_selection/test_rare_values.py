@@ -6,10 +6,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 from sklearn.linear_model import LogisticRegression
 
-from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, evaluate, mitigation, tune
-from fairshap.cli._main import run as run_here
-from fairshap.comparing import METHODS
+from fairshap import FairSHAP, FairSHAPClassifier, mitigation
 from fairshap.exceptions import GroupError
+from fairshap.model_selection import METHODS, budget_curve, evaluate, holdout_check, tune
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairshap.exceptions.FairshapWarning")
 
@@ -64,7 +63,7 @@ def test_evaluate_takes_methods_that_name_the_values_themselves():
 def test_repairs_are_tried_on_folds_that_lack_one(setting):
     rows, sensitive, privileged, function = SETTINGS[setting]
     who = {"sensitive": sensitive, "privileged": privileged, "random_state": 0}
-    quick = {"thresholds": [0.05], "strategies": ["threshold"], "n_repeats": 1}
+    quick = {"thresholds": [0.05], "selectors": ["threshold"], "n_repeats": 1}
     found = tune(rows, Y, MODEL, **who, **quick)
     assert found.repair.privileged == privileged
     if function is not None:
@@ -72,15 +71,7 @@ def test_repairs_are_tried_on_folds_that_lack_one(setting):
         assert_frame_equal(found.frame(), same.frame())
     assert len(budget_curve(rows, Y, MODEL, **who, budgets=[0, 5]).frame()) == 2
     assert FairSHAP(MODEL, **who, threshold="auto").fit(rows, Y).threshold_ > 0
-    FairSHAPClassifier(MODEL, **who, holdout=0.3).fit(rows, Y)
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_a_report_compares_on_folds_and_test_rows_that_lack_one(setting):
-    rows, sensitive, privileged, _ = SETTINGS[setting]
-    fitted = FairSHAP(MODEL, sensitive=sensitive, privileged=privileged, random_state=0).fit(rows, Y)
-    assert fitted.report().comparison is not None
-    assert fitted.report(X_test=rows[100:250], y_test=Y[100:250]).comparison is not None
+    assert holdout_check(FairSHAPClassifier(FairSHAP(MODEL, **who)), rows, Y, test_size=0.3).n_rows == 120
 
 
 def test_a_value_that_the_whole_table_lacks_is_still_refused():
@@ -95,6 +86,8 @@ def test_a_value_that_the_whole_table_lacks_is_still_refused():
 
 
 def test_the_command_takes_several_values(tmp_path, capsys):
+    from fairshap.cli._main import run as run_here
+
     path = tmp_path / "people.csv"
     X.assign(label=Y).to_csv(path, index=False)
     options = ["-t", "label", "-s", "race", "-p", "a", "-p", "rare", "--model", "logistic"]

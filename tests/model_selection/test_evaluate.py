@@ -13,8 +13,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import ColumnEncoder, FairSHAP, datasets, evaluate, metrics, mitigation, tune
-from fairshap.comparing import METHODS, evaluate_fitted
+from fairshap import (
+    ColumnEncoder,
+    EditConstraints,
+    Explainer,
+    FairSHAP,
+    datasets,
+    metrics,
+    mitigation,
+)
 from fairshap.exceptions import (
     InputError,
     ModelError,
@@ -23,6 +30,7 @@ from fairshap.exceptions import (
     TargetError,
     WeightsWarning,
 )
+from fairshap.model_selection import METHODS, evaluate, evaluate_fitted, tune
 
 # Two folds are too few to tell a risk from noise.
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
@@ -40,7 +48,7 @@ def test_every_method_is_measured_and_every_row_once(compared):
     frame = compared.frame().set_index("method")
     assert list(frame.index) == list(METHODS)
     assert frame.loc["rsa", "dr"] == 0
-    assert frame.loc["fairshap-twins", "dr"] < frame.loc["baseline", "dr"]
+    assert frame.loc["fairshap-counterfactuals", "dr"] < frame.loc["baseline", "dr"]
     assert frame.loc["fairshap", "share"] > 0 == frame.loc["baseline", "share"]
     # The figures follow from the table by group, and each row is in it once.
     for method in METHODS:
@@ -82,7 +90,7 @@ def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_to
 
 
 def test_changes_are_differences_to_the_first(compared):
-    changes, frame = compared.changes(), compared.frame()
+    changes, frame = compared.differences(), compared.frame()
     np.testing.assert_allclose(changes["dr"], frame["dr"] - frame["dr"].iloc[0])
     assert (changes.loc[0, ["dr_low", "dr_high"]] == 0).all()
     assert changes.loc[0, "dp_low"] <= 0 <= changes.loc[0, "dp_high"]
@@ -90,11 +98,11 @@ def test_changes_are_differences_to_the_first(compared):
 
 
 def test_methods_may_be_objects_and_the_seed_decides_everything(compared):
-    methods = {"as it is": None, "mine": mitigation.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
+    methods = {"baseline": None, "mine": mitigation.SensitiveRemover(**WHO), "edits": FairSHAP(**WHO)}
     one, two = (evaluate(DATA.X, DATA.y, **WHO, methods=methods, n_folds=5, random_state=0) for _ in range(2))
     assert one.frame().equals(two.frame())
     assert one.frame()["method"].tolist() == list(methods)
-    np.testing.assert_array_equal(one.measured.values[0], compared.measured.values[0])
+    np.testing.assert_array_equal(one.measures.values[0], compared.measures.values[0])
 
 
 def test_the_positive_label_decides_what_parity_compares(compared):
@@ -173,15 +181,13 @@ def test_the_same_seed_gives_the_same_baseline_everywhere():
             tree,
             **who,
             thresholds=[0.1],
-            strategies=["threshold"],
-            augments=[None],
+            selectors=["threshold"],
+            counterfactuals=[None],
             random_state=3,
         )
-        report = FairSHAP(tree, **who, random_state=3).fit(d.X, d.y).report(audit=True)
-    expected = compared.measured.values[0]
-    np.testing.assert_array_equal(tuning.table.measures[0], expected)
-    np.testing.assert_array_equal(report.comparison.measured.values[0], expected)
-    assert tuning.noise_level == report.comparison.noise_level == compared.noise_level
+    expected = compared.measures.values[0]
+    np.testing.assert_array_equal(tuning.evaluation.measures.values[0], expected)
+    assert tuning.noise_level == compared.noise_level
 
 
 def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
@@ -194,18 +200,23 @@ def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():
 
 def test_what_cannot_be_trained_is_left_out_and_said():
     options = {**WHO, "n_folds": 2, "random_state": 0}
-    methods = ["baseline", "reweighing", "twins", "fairshap", "fairshap-twins"]
+    methods = ["baseline", "reweighing", "counterfactuals", "fairshap", "fairshap-counterfactuals"]
     with pytest.warns() as caught:
         found = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=methods)
-    assert list(found.frame()["method"]) == ["baseline", "twins", "fairshap", "fairshap-twins"]
-    assert found.measured.values.shape == (4, 5)
-    assert list(found.changes()["method"]) == list(found.methods)
+    assert list(found.frame()["method"]) == [
+        "baseline",
+        "counterfactuals",
+        "fairshap",
+        "fairshap-counterfactuals",
+    ]
+    assert found.measures.values.shape[0] == 4
+    assert list(found.differences()["method"]) == list(found.names)
     repeated, skipped = ([w for w in caught if w.category is c] for c in (WeightsWarning, SkippedWarning))
     assert len(repeated) == len(skipped) == 1
     assert "'reweighing' (ModelError: KNeighborsClassifier takes no sample_weight" in str(skipped[0].message)
     # The others are what they are without it.
     alone = evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["baseline", "fairshap"])
-    np.testing.assert_array_equal(alone.measured.values, found.measured.values[[0, 2]])
+    np.testing.assert_array_equal(alone.measures.values, found.measures.values[[0, 2]])
     with pytest.raises(ModelError, match="Reweigher"):
         evaluate(DATA.X, DATA.y, KNeighborsClassifier(), **options, methods=["reweighing"])
 
@@ -219,15 +230,22 @@ def test_a_threshold_around_a_pipeline_is_compared(routing):
     assert list(found.frame()["method"]) == ["baseline", "rsa", "fairshap"]
 
 
-def test_the_error_of_the_model_as_it_is_is_raised():
+def test_the_error_of_the_baseline_is_raised():
     typo = make_pipeline(make_column_transformer((OneHotEncoder(), ["gruop"])), LogisticRegression())
     with pytest.raises(ValueError, match=r"columns? of the dataframe"):
         evaluate(DATA.X, DATA.y, typo, **WHO, methods=["fairshap", "baseline"], n_folds=2)
     with pytest.raises(InputError, match="frozen"):
-        evaluate(DATA.X, DATA.y, **WHO, methods=["baseline", "fairshap"], n_folds=2, frozen=["skil"])
+        evaluate(
+            DATA.X,
+            DATA.y,
+            **WHO,
+            methods=["baseline", "fairshap"],
+            n_folds=2,
+            constraints=EditConstraints(frozen=["skil"]),
+        )
 
 
-def test_noise_is_told_of_the_model_as_it_is_alone():
+def test_noise_is_told_of_the_baseline_alone():
     X, y = coin_flip(400, 0)
     options = {"sensitive": "coin", "privileged": 1, "n_folds": 3, "random_state": 0}
     tree = DecisionTreeClassifier(max_depth=6, random_state=0)
@@ -252,13 +270,15 @@ def test_rows_are_judged_as_the_methods_compare_them():
     d = datasets.load("compas", sensitive="race")
     rows = np.arange(0, len(d.X), 6)
     X, y = d.X.iloc[rows], d.y.iloc[rows]
-    who = {"sensitive": "race", "privileged": d.privileged, "comparison": "mean", "n_folds": 2}
+    who = {"sensitive": "race", "privileged": d.privileged, "n_folds": 2}
+    mean_of_pairs = {"explainer": Explainer(comparison="mean")}
     tree = DecisionTreeClassifier(max_depth=6, random_state=0)
-    mean = evaluate(X, y, tree, **who, methods=["baseline"], random_state=0)
-    largest = evaluate(X, y, tree, **who | {"comparison": "max"}, methods=["baseline"], random_state=0)
-    tuned = tune(X, y, tree, **who, thresholds=[0.5], strategies=["threshold"], random_state=0)
-    assert mean.measured.risk < largest.measured.risk
-    np.testing.assert_array_equal(tuned.table.measures[0], mean.measured.values[0])
+    mean = evaluate(X, y, tree, **who, **mean_of_pairs, methods=["baseline"], random_state=0)
+    largest = evaluate(X, y, tree, **who, methods=["baseline"], random_state=0)
+    quick = {"thresholds": [0.5], "selectors": ["threshold"], "counterfactuals": [None]}
+    tuned = tune(X, y, tree, **who, **mean_of_pairs, **quick, random_state=0)
+    assert mean.measures.risk < largest.measures.risk
+    np.testing.assert_array_equal(tuned.evaluation.measures.values[0], mean.measures.values[0])
 
 
 def test_a_fitted_model_is_judged_on_two_labels():
