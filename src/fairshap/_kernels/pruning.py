@@ -27,8 +27,8 @@ def nearest_in_blocks(
     terms: Terms,
     nearest: Ints,
     squared: Floats,
-) -> int:
-    """Write the nearest rows of some queries, and return the number of blocks that were looked into.
+) -> None:
+    """Write the nearest rows of some queries.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def nearest_in_blocks(
     group_bounds, buckets = np.empty(n_groups), np.empty(codes.shape[1], dtype=np.int64)
     bounds, distances = np.empty(LANES), np.empty(ROWS)
     count, differing = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES))
-    best, n_visited = 0, 0
+    best = 0
     for position in range(len(order)):
         i, before = order[position], order[max(position - 1, 0)]
         if i != before and _is_same(numbers, missing, codes, i, before):
@@ -94,7 +94,6 @@ def nearest_in_blocks(
                     far, row = squared[i, last], nearest[i, last]
                     if b >= n_blocks or _is_done(bounds[lane], first[b], far, row):
                         continue
-                    n_visited += 1
                     if not add_categories(i, codes, runs, mismatch, b, other_codes, far, count, differing):
                         continue
                     add_numbers(
@@ -102,7 +101,6 @@ def nearest_in_blocks(
                     )
                     if keep_nearest(i, b, starts, rows, differing, distances, nearest, squared):
                         best = b
-    return n_visited
 
 
 @compiled
