@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from fairshap import datasets
-from fairshap._kernels.distance import nearest_both_ways
+from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._problem import Labels, Setting
 from fairshap.matching._space import Space
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from fairshap._kernels.costs import equal_costs
+from fairshap._kernels.neighbors.distance import equal_costs
 from fairshap.matching._space import Space
 from fairshap.matching._strata import Stratum
 from fairshap.matching._transport._pairs import Problem

@@ -109,7 +109,7 @@ def test_ties_of_standardised_numbers_go_to_the_lowest_row():
 
 
 def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
-    monkeypatch.setattr("fairshap._kernels.distance._SMALL", 0)
+    monkeypatch.setattr("fairshap._kernels.neighbors.distance._SMALL", 0)
     d = datasets.make_biased(500, random_state=0)
     who = {"sensitive": d.sensitive, "privileged": d.privileged}
     plans = [match(d.X, d.y, **who, n_jobs=n) for n in (1, 2, None)]

@@ -161,7 +161,7 @@ def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, 
     y = rng.integers(0, 2, n)
     plans = []
     for small, n_jobs in ((10**12, 1), (0, 1), (0, 2)):
-        monkeypatch.setattr("fairshap._kernels.distance._SMALL", small)
+        monkeypatch.setattr("fairshap._kernels.neighbors.distance._SMALL", small)
         plans.append(match(X, y, **SETTING, matching=Nearest(**options), n_jobs=n_jobs))
     for plan in plans[1:]:
         for name in ("row", "reference", "weight", "distance"):

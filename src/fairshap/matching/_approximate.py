@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._kernels.distance import is_large, nearest_both_ways
+from fairshap._kernels.neighbors.distance import is_large, nearest_both_ways
 from fairshap._progress import in_threads
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import MissingExtraError

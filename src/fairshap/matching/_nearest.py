@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from fairshap._kernels.costs import MISMATCH
-from fairshap._kernels.distance import is_large, nearest_both_ways
+from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
 from fairshap._problem import Setting
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError

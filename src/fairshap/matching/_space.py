@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairshap._frames import Table
-from fairshap._kernels.costs import MISMATCH, Costs, equal_costs
-from fairshap._kernels.distance import squared_distances
-from fairshap._kernels.onehot import without_one_hot
+from fairshap._kernels.neighbors.distance import MISMATCH, Costs, equal_costs, squared_distances
+from fairshap._kernels.neighbors.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._typing import Bools, Codes, Floats, Ints
 from fairshap.exceptions import InputError

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap._kernels.costs import equal_costs
+from fairshap._kernels.neighbors.distance import equal_costs
 from fairshap.matching._space import Space
 from fairshap.matching._strata import Stratum
 from fairshap.matching._transport._exact import solve_exactly

@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.blocks import Blocks, blocks_of, buckets_of
-from fairshap._kernels.costs import Costs, Terms, terms_of
-from fairshap._kernels.distance import Found
-from fairshap._kernels.ordering import Rows
-from fairshap._kernels.pruning import nearest_in_blocks
+from fairshap._kernels.neighbors.blocks import Blocks, Rows, blocks_of, buckets_of
+from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
+from fairshap._kernels.neighbors.pruning import nearest_in_blocks
 from fairshap._progress import Advance, in_threads
 from fairshap._typing import Bools, Codes, Floats, Ints
 
@@ -37,7 +35,7 @@ def search(
     n_threads: int,
     advance: Advance = None,
 ) -> Found:
-    """Return what :func:`fairshap._kernels.distance.nearest_both_ways` does, of two sides with rows."""
+    """Return what ``nearest_both_ways`` does, of two sides with rows."""
     by_number, by_category, terms = terms_of(costs, holes)
     if len(terms.mismatch) > 1:
         codes, other_codes = codes[:, by_category], other_codes[:, by_category]

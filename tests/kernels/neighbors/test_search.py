@@ -6,13 +6,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-from fairshap._kernels import blocks as blocks_module
-from fairshap._kernels import search as search_module
-from fairshap._kernels.blocks import blocks_of, buckets_of
-from fairshap._kernels.costs import Costs, equal_costs, terms_of
-from fairshap._kernels.distance import nearest_both_ways, search_plainly
-from fairshap._kernels.ordering import ROWS, Rows
-from fairshap._kernels.search import search
+from fairshap._kernels.neighbors import blocks as blocks_module
+from fairshap._kernels.neighbors import search as search_module
+from fairshap._kernels.neighbors.blocks import ROWS, Rows, blocks_of, buckets_of
+from fairshap._kernels.neighbors.distance import (
+    Costs,
+    equal_costs,
+    nearest_both_ways,
+    search_plainly,
+    terms_of,
+)
+from fairshap._kernels.neighbors.search import search
 from tests.conftest import examples
 
 # What overflows in machine code does so silently; without the compiler numpy says so.
