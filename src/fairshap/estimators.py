@@ -494,7 +494,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
             problem,
-            problem.y,
             self.matcher,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
