@@ -263,7 +263,7 @@ def test_a_row_without_a_group_is_counted_and_left_alone(run, tmp_path):
 
 def test_compressed_standard_input_is_told_as_such(run):
     done = run("audit", "-", *WHO, stdin=gzip.compress(b"a,b\n1,2\n"), check=False)
-    assert b"standard input is no text: it begins like a file compressed by gzip; decompress" in done.stderr
+    assert b"standard input is not text: it begins like a file compressed by gzip; decompress" in done.stderr
 
 
 def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):

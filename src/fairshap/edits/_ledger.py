@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._files import write_atomically
 from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
@@ -182,20 +183,8 @@ class Edits:
         original, repaired : str, optional
             The SHA-256, in hexadecimal, of the table's file before the edits and with them made.
         """
-        # Through a link to the file that it points to, which is what gets replaced.
-        target = Path(path).resolve()
-        if not target.parent.is_dir():
-            raise FileNotFoundError(
-                f"there is no folder {os.fspath(target.parent)!r} to write the ledger to."
-            )
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with aside.open("xb") as file:
-                file.write(self.to_bytes(original=original, repaired=repaired))
-            aside.replace(target)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+        content = self.to_bytes(original=original, repaired=repaired)
+        write_atomically(path, lambda file: file.write(content), force=True)
 
     def to_bytes(self, *, original: str | None = None, repaired: str | None = None) -> bytes:
         """Return the file that :meth:`write` writes."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._figures.report import draw_fairness, draw_risks
-from fairshap._io import write_atomically
+from fairshap._files import write_atomically
 from fairshap.model_selection import MEASURES
 from fairshap.report._columns import plot_columns
 from fairshap.report._findings import Comparison, Findings, Tuned

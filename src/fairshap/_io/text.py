@@ -1,45 +1,39 @@
 """Delimited text: read by pyarrow, written again byte for byte."""
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fairshap._frames import Kind, is_missing
-from fairshap._io._document import Changes, Document, Inferred, unique_names
-from fairshap._io._encodings import Encoded
-from fairshap._io._formats import DELIMITERS, Format, foreign_beginning
-from fairshap._io._kinds import read_cells
+from fairshap._frames import Kind
+from fairshap._io.document import Changes, Document, Inferred, Mark, cell_text, unique_names
+from fairshap._io.formats import DELIMITERS, Format, check_text
+from fairshap._io.kinds import read_cells
 from fairshap._kernels.delimited import find_fields, find_rows
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError, InputError
 
+#: Byte order marks, and the encodings that they tell.
+_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 # What is looked at to find out that fields are separated by something else.
 _SAMPLE_BYTES, _SAMPLE_ROWS = 1 << 16, 50
 _BLOCK_BYTES = 1 << 22
 
 
 class TextDocument(Document):
-    """A CSV or TSV file, of which every byte is kept.
-
-    Parameters
-    ----------
-    raw : bytes
-        The file, decompressed.
-    source : str
-        What errors call it.
-    format : {"csv", "tsv"}
-        Says which delimiter it has unless one is given.
-    delimiter, encoding : str, optional
-        What is between two fields; how text is written.
-    missing : frozenset of str
-        Texts that mean that a cell is missing.
-    """
+    """A CSV or TSV file, of which every byte is kept."""
 
     def __init__(
         self,
@@ -51,72 +45,85 @@ class TextDocument(Document):
         missing: frozenset[str],
     ) -> None:
         self.format = format
-        self.delimiter = check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
+        self.delimiter = _check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
         self.source = source
         self.missing = missing
-        what = foreign_beginning(raw)
-        if what:
-            kind, named, _ = what.partition(", whose name")
-            if named and source == "-":
-                raise FileFormatError(
-                    f"standard input is no text: it begins like {kind}; decompress it first."
-                )
-            raise FileFormatError(f"{source!r} is no text: it begins like {what}.")
-        self.encoded = Encoded.read(raw, source, encoding)
-        self.data = self.encoded.data
-        self.starts, self.stops, wrapped = self._find_rows()
+        check_text(raw, source)
+        self._decode(raw, encoding)
+        self._find_rows()
         self.n_rows = len(self.starts) - 1
         first = self.data[int(self.starts[0]) : int(self.stops[0])].decode()
-        self._header = next(csv.reader([first], delimiter=self.delimiter))
-        self.names = unique_names(self._header, source, " Is the first line the names of the columns?")
+        header = next(csv.reader([first], delimiter=self.delimiter))
+        self.names = unique_names(header, source, " Is the first line the names of the columns?")
         if not self.n_rows:
             raise FileFormatError(f"{source!r} has the names of columns and no rows.")
-        self._wrapped = wrapped
+        # Before threads ask for its columns.
         self._read: Any = self._read_cells()
-
-    @property
-    def _cells(self) -> Any:
-        """All cells as text, read again if they have been released."""
-        return self._read_cells() if self._read is None else self._read
-
-    def release(self) -> None:
-        """Keep the bytes only."""
-        self._read = None
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column, whose cells are numbers or categories."""
-        cells = self._cells.column(position)
-        return read_cells(cells, self.names[position], asked, self.missing, self._place)
+        table = self._read_cells() if self._read is None else self._read
+        place = lambda row: _line(self.data, int(self.starts[row + 1]))  # noqa: E731
+        return read_cells(table.column(position), self.names[position], asked, self.missing, place)
 
-    def write(self, file: BinaryIO, changes: Changes) -> None:
-        """Write the bytes that were read, but for the changed cells."""
-        if self.encoded.is_utf8:
-            file.write(self.encoded.mark)
-            file.writelines(self._pieces(changes))
-        else:
-            file.write(self.encoded.encode(b"".join(self._pieces(changes))))
+    def release(self) -> None:
+        """Keep the bytes only; the cells are read again if they are needed."""
+        self._read = None
 
-    def write_delimited(self, file: BinaryIO, changes: Changes, delimiter: str) -> None:
-        """Write the text of all cells, in UTF-8 and with another delimiter."""
-        table = self._cells
-        columns = [column.to_pylist() for column in table.columns]
-        for row, column, origin, value in zip(
-            changes.rows, changes.columns, changes.origins, changes.values, strict=True
-        ):
-            cells = table.column(int(column))
-            columns[column][row] = cells[int(origin)].as_py() if origin >= 0 else _format(value)
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(self._header)
-        writer.writerows(zip(*columns, strict=True))
-        text.detach()
+    def to_bytes(self, changes: Changes, mark: Mark | None = None) -> bytes:  # noqa: ARG002
+        """Return the bytes that were read, but for the changed cells."""
+        data = b"".join(self._pieces(changes))
+        if self.encoding == "utf-8":
+            return self.order_mark + data
+        if not self.exact:
+            raise FileFormatError(
+                f"{self.source!r} cannot be written again as it is: {self.encoding!r} has several ways to "
+                "write its text. Give a file in UTF-8."
+            )
+        try:
+            return self.order_mark + data.decode().encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise FileFormatError(
+                f"{self.source!r} is encoded in {self.encoding!r}, which has no "
+                f"{error.object[error.start]!r}; give a file in UTF-8."
+            ) from error
 
-    def _find_rows(self) -> tuple[Ints, Ints, bool]:
+    def _decode(self, raw: bytes, encoding: str | None) -> None:
+        """Set the text in UTF-8 without a byte order mark, and what is needed to encode it again."""
+        marked = next((mark for mark in _ORDER_MARKS if raw.startswith(mark)), b"")
+        name, told = _canonical(encoding or "utf-8"), _ORDER_MARKS.get(marked, "")
+        if not encoding and told not in ("", "utf-8"):
+            raise FileFormatError(
+                f"{self.source!r} begins like {told[:6].upper()}, not UTF-8; give encoding={told[:6]!r}."
+            )
+        if not told.startswith(name):
+            # A mark belongs to the encodings that are named after it; to others it is text.
+            # Python would add a mark to "utf-16" and "utf-32".
+            marked, told = b"", f"{name}-le" if name in ("utf-16", "utf-32") else name
+        self.order_mark, self.encoding, self.data = marked, told, raw[len(marked) :]
+        try:
+            text = self.data.decode(told)
+        except UnicodeDecodeError as error:
+            line = self.data[: error.start].count(b"\n") + 1
+            advice = "Give its encoding, for example encoding='latin-1'."
+            if told != "utf-8":
+                advice = "Give the encoding that it was written in."
+            raise FileFormatError(
+                f"line {line} of {self.source!r} is not {told.upper()} "
+                f"(byte 0x{self.data[error.start]:02x}). {advice}"
+            ) from error
+        if told != "utf-8":
+            # Some encodings have two ways to write the same, and some texts none.
+            self.exact = text.encode(told, "replace") == self.data
+            self.data = text.encode()
+
+    def _find_rows(self) -> None:
+        """Set where the rows start and stop, the header among them."""
         starts, stops, width, last_width, unclosed, wrapped = find_rows(self.data, ord(self.delimiter))
         if not len(starts):
             raise FileFormatError(f"{self.source!r} is empty.")
         if width == 1:
-            self._check_delimiter()
+            self._suspect_delimiter()
         if unclosed:
             raise FileFormatError(
                 f"{_line(self.data, int(starts[-1]))} of {self.source!r} opens a quote that is never closed."
@@ -127,9 +134,9 @@ class TextDocument(Document):
             raise FileFormatError(
                 f"{first} of {self.source!r} has {last_width} fields, the first line has {width}.{hint}"
             )
-        return starts, stops, wrapped
+        self.starts, self.stops, self._wrapped = starts, stops, wrapped
 
-    def _check_delimiter(self) -> None:
+    def _suspect_delimiter(self) -> None:
         """Raise an error if another delimiter splits the first rows, which this one does not."""
         sample = self.data[:_SAMPLE_BYTES]
         for other in (",", ";", "\t", "|"):
@@ -147,10 +154,9 @@ class TextDocument(Document):
         """Return all cells as text; pyarrow reads them in all threads."""
         longest = int((self.stops - self.starts).max())
         names = [str(position) for position in range(len(self.names))]
-        body = pa.py_buffer(self.data)[int(self.starts[1]) :]
         try:
             cells = arrow_csv.read_csv(
-                pa.BufferReader(body),
+                pa.BufferReader(pa.py_buffer(self.data)[int(self.starts[1]) :]),
                 read_options=arrow_csv.ReadOptions(
                     column_names=names, block_size=max(_BLOCK_BYTES, 2 * longest + 2)
                 ),
@@ -173,24 +179,21 @@ class TextDocument(Document):
     def _pieces(self, changes: Changes) -> Iterator[memoryview | bytes]:
         """Yield the text from change to change, with the new cells between."""
         data = memoryview(self.data)
-        # The first row is the header.
         begins, ends = self._fields(changes.rows, changes.columns)
         copied = np.flatnonzero(changes.origins >= 0)
         sources = zip(*self._fields(changes.origins[copied], changes.columns[copied]), strict=True)
-        cells: dict[int, memoryview | bytes] = {
-            int(k): data[begin:end] for k, (begin, end) in zip(copied, sources, strict=True)
-        }
+        cells = {int(k): data[begin:end] for k, (begin, end) in zip(copied, sources, strict=True)}
         at = 0
         for k in np.argsort(begins).tolist():
             yield data[at : begins[k]]
-            yield cells[k] if k in cells else self._quote(_format(changes.values[k]))
+            yield cells[k] if k in cells else self._quote(cell_text(changes.values[k]))
             at = int(ends[k])
         yield data[at:]
 
     def _fields(self, rows: Ints, columns: Ints) -> tuple[Ints, Ints]:
-        return find_fields(
-            self.data, ord(self.delimiter), self.starts[rows + 1], self.stops[rows + 1], columns
-        )
+        # The first row is the header.
+        starts, stops = self.starts[rows + 1], self.stops[rows + 1]
+        return find_fields(self.data, ord(self.delimiter), starts, stops, columns)
 
     def _quote(self, text: str) -> bytes:
         """Return text as a cell, in quotes where it must be."""
@@ -200,19 +203,21 @@ class TextDocument(Document):
         csv.writer(line, delimiter=self.delimiter, lineterminator="").writerow(row)
         return line.getvalue()[: None if len(row) == 1 else -1].encode()
 
-    def _place(self, row: int) -> str:
-        return _line(self.data, int(self.starts[row + 1]))
+
+def _canonical(encoding: str) -> str:
+    """Return Python's own name of an encoding."""
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)
+    except LookupError as error:
+        raise InputError(
+            f"encoding={encoding!r} is not an encoding of text that Python knows; usual ones are "
+            "'utf-8', 'latin-1', 'cp1252' and 'utf-16'."
+        ) from error
+    return "utf-8" if name == "utf-8-sig" else name
 
 
-def _format(value: Any) -> str:
-    """Return the text of a value that no cell of the file has; whole numbers have no point."""
-    if is_missing(value):
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def check_delimiter(delimiter: str) -> str:
-    """Return the delimiter if text can be delimited by it."""
+def _check_delimiter(delimiter: str) -> str:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise InputError(
             f"delimiter={delimiter!r} must be one ASCII character other than a quote or a line end, such as "
