@@ -86,7 +86,9 @@ def _check_may_write(given: Path, target: Path, force: bool, source: str | os.Pa
             f"{str(given)!r} is the file that was read, which is never overwritten; give another name."
         )
     if not force:
-        raise FileError(f"{str(given)!r} exists already; give another name, or force to replace it.")
+        raise FileError(
+            f"{str(given)!r} exists already; give another name, or force to replace it.", parameter="force"
+        )
 
 
 def _explain(path: Path, error: OSError) -> str:

@@ -59,9 +59,6 @@ def write_table(table: pa.Table, path) -> None:
         parquet.write_table(table, path, row_group_size=3, compression={"text": "gzip", "whole": "zstd"})
     elif path.suffix == ".feather":
         feather.write_feather(table, path)
-    elif path.suffix == ".ipc":
-        with ipc.new_stream(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=3)
     else:
         with ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
@@ -70,8 +67,6 @@ def write_table(table: pa.Table, path) -> None:
 def read_table(path) -> pa.Table:
     if path.suffix == ".parquet":
         return parquet.read_table(path)
-    if path.suffix == ".ipc":
-        return ipc.open_stream(path).read_all()
     return feather.read_table(path)
 
 
@@ -102,11 +97,10 @@ def test_without_edits_the_table_is_equal(tmp_path, ending):
     write_table(table, path)
     source = _io.read(path)
     assert source.frame.columns.tolist() == ["a", "b"]
-    assert source.columns == ("a", "b", "__index_level_0__")
+    assert source.document.names == ("a", "b", "__index_level_0__")
     write(source, out)
     assert read_table(out).equals(read_table(path), check_metadata=True)
-    if ending != "ipc":
-        pd.testing.assert_frame_equal(getattr(pd, f"read_{ending.replace('arrow', 'feather')}")(out), frame)
+    pd.testing.assert_frame_equal((pd.read_parquet if ending == "parquet" else pd.read_feather)(out), frame)
 
 
 def test_parquet_keeps_its_row_groups_and_compression(tmp_path):
@@ -257,7 +251,7 @@ def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
     out = tmp_path / "out.xlsx"
     # What openpyxl writes has no values of formulas: nobody has calculated them.
     source = _io.read(workbook, drop=["sum"])
-    assert source.columns == ("code", "n", "sum", "when", "mixed", "flag")
+    assert source.document.names == ("code", "n", "sum", "when", "mixed", "flag")
     assert source.frame["code"].tolist() == ["007", "012", "012"]
     assert source.frame["n"].tolist()[:2] == [1, 2.5]
     assert source.frame["mixed"].tolist()[:2] == ["1", "x"]

@@ -114,7 +114,7 @@ def test_the_source_says_what_it_inferred(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("age,zip,sex,id\n31,02139,f,1\n,94110,m,2\n")
     source = _io.read(path, categorical=["id"], drop=["sex"])
-    assert source.columns == ("age", "zip", "sex", "id")
+    assert source.document.names == ("age", "zip", "sex", "id")
     assert source.frame.columns.tolist() == ["age", "zip", "id"]
     assert source.frame["age"].dtype == np.float64
     assert isinstance(source.frame["id"].dtype, pd.CategoricalDtype)

@@ -58,7 +58,7 @@ def test_without_edits_every_byte_stays(drawn):
         source = _io.read(path, delimiter=delimiter)
         assert write_and_read(source, folder, None) == data
         expected = rows_of(data, delimiter)
-        assert list(source.columns) == expected[0]
+        assert list(source.document.names) == expected[0]
         assert len(source.frame) == len(expected) - 1
 
 
@@ -71,13 +71,15 @@ def test_with_edits_only_those_cells_change_and_get_the_reference_s_text(drawn, 
         source = _io.read(path, delimiter=delimiter)
         row = st.integers(0, len(source.frame) - 1)
         cells = choice.draw(
-            st.lists(st.tuples(row, st.sampled_from(source.columns), row), unique_by=lambda cell: cell[:2])
+            st.lists(
+                st.tuples(row, st.sampled_from(source.document.names), row), unique_by=lambda cell: cell[:2]
+            )
         )
         out = write_and_read(source, folder, edits_of(source, cells))
     expected = rows_of(data, delimiter)
     original = [list(row) for row in expected]
     for at, column, reference in cells:
-        place = source.columns.index(column)
+        place = source.document.names.index(column)
         expected[at + 1][place] = original[reference + 1][place]
     assert rows_of(out, delimiter) == expected
     assert out.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")

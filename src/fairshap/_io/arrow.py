@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import feather, ipc, parquet
+from pyarrow import feather, parquet
 
 from fairshap._frames import Kind, open_store
 from fairshap._io.document import Changes, Document, Inferred, Mark, unique_names
@@ -23,14 +23,13 @@ class ArrowDocument(Document):
 
     def __init__(self, raw: bytes, source: str, format: Format) -> None:  # noqa: A002
         self.format = format
-        self.is_stream = format == "feather" and not raw.startswith(b"ARROW1")
         try:
             buffer = pa.BufferReader(raw)
             if format == "parquet":
                 file = parquet.ParquetFile(buffer)
                 self.table = file.read()
             else:
-                self.table = (ipc.open_stream if self.is_stream else ipc.open_file)(buffer).read_all()
+                self.table = feather.read_table(buffer)
         except (pa.ArrowException, OSError) as error:
             what = "a Parquet" if format == "parquet" else "a Feather or Arrow"
             raise FileFormatError(f"{source!r} is not {what} file that can be read: {error}") from error
@@ -51,7 +50,8 @@ class ArrowDocument(Document):
             return _to_pandas(cells, name, asked)
         except pa.ArrowException as error:
             raise FileFormatError(
-                f"column {name!r} of type {cells.type} cannot be read ({error}); leave it out with drop."
+                f"column {name!r} of type {cells.type} cannot be read ({error}); leave it out with drop.",
+                parameter="drop",
             ) from error
 
     def to_bytes(self, changes: Changes, mark: Mark | None) -> bytes:
@@ -64,9 +64,6 @@ class ArrowDocument(Document):
         file = io.BytesIO()
         if self.format == "parquet":
             parquet.write_table(table, file, **self.options)
-        elif self.is_stream:
-            with ipc.new_stream(file, table.schema) as writer:
-                writer.write_table(table)
         else:
             feather.write_feather(table, file)
         return file.getvalue()

@@ -19,10 +19,7 @@ _KEY = b"fairshap"
 
 
 class Inferred(NamedTuple):
-    """What a column of a file was taken for.
-
-    A note says what a person may want to look at; ``parameter`` is the parameter of ``read`` that it names.
-    """
+    """What a column was taken for; with a note for people, and the parameter of ``read`` that it names."""
 
     kind: Kind
     note: str = ""
@@ -31,23 +28,18 @@ class Inferred(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Which cells of a file are replaced, each cell once, and by what.
-
-    ``origins`` are the rows whose cells are copied as the file has them; -1 where the value is written.
-    """
+    """Which cells of a file are replaced, each cell once, and by what."""
 
     rows: Ints
     columns: Ints
+    #: The rows whose cells are copied as the file has them; -1 where the value is written.
     origins: Ints
     values: list[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What a Parquet or Feather file says of the repair that it comes from, as JSON in its metadata.
-
-    It names no person, file or time, so that the same repair always gives the same bytes.
-    """
+    """What the metadata of a file say, as JSON, of its repair; nothing that differs from run to run."""
 
     version: str
     repaired: bool = True

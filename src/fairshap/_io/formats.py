@@ -64,31 +64,30 @@ def extension_of(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() in _CODECS else path).suffix.lower()
 
 
-def format_of(
-    path: Path,
-    known: dict[str, Format] | None = None,
-    advice: str = f"Rename it or give format, one of {listing(FORMATS)}.",
-) -> Format:
-    """Return the format that a file's name tells, by the extensions in ``known`` too; else give advice."""
+def format_of(path: Path, own: dict[str, Format] | None = None) -> Format:
+    """Return the format that a file's name tells; ``own``, to write it, adds the extension of the source."""
     extension = extension_of(path)
-    extensions = {**_EXTENSIONS, **(known or {})}
+    extensions = {**_EXTENSIONS, **(own or {})}
     if extension not in extensions:
         ending = f"{extension!r}" if extension else "no ending"
+        advice = f"Rename it or give format, one of {listing(FORMATS)}."
         raise FileFormatError(
             f"{str(path)!r} has {ending}, which tells no format; known are {', '.join(_EXTENSIONS)}, "
-            f"each also with {', '.join(_CODECS)}. {advice}{did_you_mean(extension, list(_EXTENSIONS))}"
+            f"each also with {', '.join(_CODECS)}. {advice if own is None else 'Give the file such a name.'}"
+            f"{did_you_mean(extension, list(_EXTENSIONS))}",
+            parameter="format" if own is None else None,
         )
     return extensions[extension]
 
 
 def check_format(format: str) -> Format:  # noqa: A002
     """Return the format if there is one of that name."""
-    for known in FORMATS:
-        if format == known:
-            return known
-    raise InputError(
-        f"format={format!r} is not known; formats are {listing(FORMATS)}.{did_you_mean(format, FORMATS)}"
-    )
+    if format not in FORMATS:
+        raise InputError(
+            f"format={format!r} is not known; formats are {listing(FORMATS)}.{did_you_mean(format, FORMATS)}",
+            parameter="format",
+        )
+    return format
 
 
 def compress(data: bytes, path: Path) -> bytes:
@@ -119,4 +118,6 @@ def check_text(data: bytes, source: str) -> None:
     kind, compressed, _ = what.partition(", whose name")
     if compressed and source == "-":
         raise FileFormatError(f"standard input is not text: it begins like {kind}; decompress it first.")
-    raise FileFormatError(f"{source!r} is not text: it begins like {what}.")
+    raise FileFormatError(
+        f"{source!r} is not text: it begins like {what}.", parameter="format" if "format=" in what else None
+    )

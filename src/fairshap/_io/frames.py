@@ -15,9 +15,6 @@ from fairshap._io.formats import DELIMITERS, Format
 from fairshap._io.kinds import read_cells
 from fairshap.exceptions import FileFormatError, MissingExtraError
 
-# What a sheet of Excel can hold.
-_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
-
 
 class FrameDocument(Document):
     """A built-in table, written as CSV unless the name of the output says otherwise."""
@@ -38,7 +35,8 @@ class FrameDocument(Document):
                 series = pd.to_numeric(series.astype(object))
         except (ValueError, TypeError) as error:
             raise FileFormatError(
-                f"column {series.name!r} is to be numeric, but holds a cell that is no number: {error}."
+                f"column {series.name!r} is to be numeric, but holds a cell that is no number: {error}.",
+                parameter="numeric",
             ) from error
         return series, Inferred(asked or open_store(self.frame).kind(position))
 
@@ -119,7 +117,7 @@ def frame_to_bytes(frame: pd.DataFrame, format: Format, mark: Mark | None) -> by
         frame.to_csv(file, sep=DELIMITERS[format], index=False, lineterminator="\n")
     elif format == "excel":
         rows, columns = frame.shape
-        if rows >= _MOST_ROWS or columns > _MOST_COLUMNS:
+        if rows + 1 > 2**20 or columns > 2**14:
             raise FileFormatError(
                 f"{rows} rows and {columns} columns do not fit into a sheet of Excel; write CSV or Parquet."
             )

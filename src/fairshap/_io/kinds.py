@@ -22,15 +22,11 @@ MISSING = frozenset(
 
 # Whole numbers from here on are identifiers: float64 takes different ones for equal.
 _LARGEST = 2.0**53
-_WHOLE = r"^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_LEADING_ZERO = r"^[+-]?0[0-9]"
 _WITH_SEPARATORS = r"^[+-]?[0-9]{1,3}([., '][0-9]{3})*([.,][0-9]+)?$"
 
 # As many different numbers, or fewer, may be codes; as many rows, or fewer, may all differ by chance.
 _FEW_VALUES, _FEW_ROWS = 10, 20
-# The share of numbers above which other texts are worth a note.
-_MOSTLY = 0.8
 
 
 def read_cells(
@@ -53,7 +49,7 @@ def read_cells(
     counts = np.bincount(codes, minlength=len(texts))[~absent]
     numbers = None if asked == "category" else _parse(present)
     if numbers is None and asked == "numeric":
-        raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place))
+        raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place), parameter="missing")
     if numbers is None or not (asked or _are_quantities(present, numbers)):
         note = ("", None) if asked or numbers is not None else _note_on_text(present, counts)
         categories = sorted(texts.filter(pa.array(~absent)).to_pylist())
@@ -71,7 +67,9 @@ def read_cells(
 
 def no_value(name: str) -> FileFormatError:
     """Return the error for a column without any value."""
-    return FileFormatError(f"column {name!r} holds no value in any row; leave it out with drop.")
+    return FileFormatError(
+        f"column {name!r} holds no value in any row; leave it out with drop.", parameter="drop"
+    )
 
 
 def _parse(texts: Any) -> Floats | None:
@@ -84,10 +82,10 @@ def _parse(texts: Any) -> Floats | None:
 
 def _are_quantities(texts: Any, numbers: Floats) -> bool:
     """Say whether texts that read as numbers are neither codes nor identifiers."""
-    if pc.any(pc.match_substring_regex(texts, _LEADING_ZERO)).as_py():
+    if pc.any(pc.match_substring_regex(texts, r"^[+-]?0[0-9]")).as_py():
         return False
     large = texts.filter(pa.array(np.abs(numbers) >= _LARGEST))
-    return not len(large) or not pc.all(pc.match_substring_regex(large, _WHOLE)).as_py()
+    return not len(large) or not pc.all(pc.match_substring_regex(large, r"^[+-]?[0-9]+$")).as_py()
 
 
 def _not_a_number(trimmed: Any, absent: Bools, codes: Ints, name: str, place: Callable[[int], str]) -> str:
@@ -101,7 +99,6 @@ def _not_a_number(trimmed: Any, absent: Bools, codes: Ints, name: str, place: Ca
 
 
 def _note_on_numbers(numbers: Floats, n_present: int) -> tuple[str, str | None]:
-    """Return what a person may want to look at, and the parameter that would change it."""
     distinct = len(np.unique(numbers))
     if 2 < distinct <= _FEW_VALUES < n_present:
         note = f"{distinct} different values; if they are codes, name the column in categorical"
@@ -112,14 +109,13 @@ def _note_on_numbers(numbers: Floats, n_present: int) -> tuple[str, str | None]:
 
 
 def _note_on_text(present: Any, counts: Ints) -> tuple[str, str | None]:
-    """Return what a person may want to look at, and the parameter that would change it."""
     n_present = int(counts.sum())
     if len(present) == n_present > _FEW_ROWS:
         return "every value occurs once; if it names the rows, name it in drop", "drop"
     if pc.all(pc.match_substring_regex(present, _WITH_SEPARATORS)).as_py():
         return "numbers with a comma or separators are text here; write them with a point and without", None
     like_numbers = np.asarray(pc.match_substring_regex(present, _NUMBER))
-    if counts[like_numbers].sum() >= _MOSTLY * n_present:
+    if counts[like_numbers].sum() >= 0.8 * n_present:
         others = listing(present.filter(pa.array(~like_numbers)).to_pylist(), limit=3)
         return f"mostly numbers; if {others} mean that a value is missing, name them in missing", "missing"
     return "", None

@@ -56,18 +56,14 @@ class Source:
     dataset: Dataset | None
     document: Document
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all columns of the file, dropped ones too."""
-        return self.document.names
-
     def find(self, column: str, parameter: str = "column") -> str:
         """Return the name of a column of the frame; an error names the parameter that asked for it."""
         if column in self.frame.columns:
             return column
-        if column in self.columns:
+        if column in self.document.names:
             raise ColumnError(
-                f"{parameter}={column!r} is a column of {self.name!r} that is left out by drop."
+                f"{parameter}={column!r} is a column of {self.name!r} that is left out by drop.",
+                parameter=parameter,
             )
         raise _missing_column(column, parameter, self.name, list(self.frame.columns))
 
@@ -76,10 +72,8 @@ class Source:
     ) -> bytes:
         """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
 
-        In the format of the source, CSV and TSV files keep every byte of what is not edited, Parquet and
-        Feather files their schema and metadata, Excel workbooks their values and other sheets. An edited cell
-        gets what the cell of its reference row holds in the file: ``007`` stays ``007``. In another format
-        the values are written.
+        In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
+        ``007`` stays ``007``. In another format the values are written.
         """
         form = self.format_for(path)
         content = self.document.to_bytes(self._changes(edits), mark) if form == self.document.format else None
@@ -102,13 +96,13 @@ class Source:
             return self.document.format
         # The ending of a file whose format was said when it was read stands for that format.
         own = {} if self.path is None else {extension_of(self.path): self.document.format}
-        return format_of(Path(path), own, "Give the file such a name.")
+        return format_of(Path(path), own)
 
     def _whole_frame(self) -> pd.DataFrame:
         """Return all columns, dropped ones too."""
         columns = {
             name: self.frame[name] if name in self.frame else self.document.column(position, None)[0]
-            for position, name in enumerate(self.columns)
+            for position, name in enumerate(self.document.names)
         }
         return pd.DataFrame(columns, copy=False)
 
@@ -117,17 +111,15 @@ class Source:
         if edits is None or not len(edits):
             none = np.empty(0, dtype=np.int64)
             return Changes(none, none, none, [])
-        touched = list(dict.fromkeys(edits.column))
-        known = [name for name in touched if name in self.frame.columns]
         # Raises if a row, a column or an old value is not there, or a new one does not fit.
-        edits.apply(self.frame[known] if len(known) == len(touched) else self.frame)
+        edits.apply(self.frame)
         # A cell is copied as the file has it, where the reference row holds the new value.
         origins = np.full(len(edits), -1, dtype=np.int64)
         there = (edits.reference >= 0) & (edits.reference < len(self.frame))
-        columns = np.array([self.columns.index(str(name)) for name in edits.column], dtype=np.int64)
+        columns = np.array([self.document.names.index(str(name)) for name in edits.column], dtype=np.int64)
         for column in np.unique(columns):
             chosen = np.flatnonzero((columns == column) & there)
-            found = self.frame[self.columns[column]].iloc[edits.reference[chosen]].tolist()
+            found = self.frame[self.document.names[column]].iloc[edits.reference[chosen]].tolist()
             for k, value in zip(chosen, found, strict=True):
                 if same_value(value, edits.new[k]):
                     origins[k] = edits.reference[k]
@@ -159,12 +151,17 @@ def read(
     asked = {"categorical": list(categorical), "numeric": list(numeric), "drop": list(drop)}
     both = [column for column in asked["numeric"] if column in asked["categorical"]]
     if both:
-        raise InputError(f"{listing(both)} cannot be both numeric and categorical; name each in one of them.")
+        raise InputError(
+            f"{listing(both)} cannot be both numeric and categorical; name each in one of them.",
+            parameter="numeric",
+        )
     if name in datasets.names():
         if format or delimiter or encoding:
-            raise InputError(f"{name!r} is a built-in table; format, delimiter and encoding are for files.")
-        dataset = datasets.load(name)
-        raw = stored_bytes(name)
+            raise InputError(
+                f"{name!r} is a built-in table; format, delimiter and encoding are for files.",
+                parameter="format" if format else "delimiter" if delimiter else "encoding",
+            )
+        dataset, raw = datasets.load(name), stored_bytes(name)
         document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}))
     else:
         file = None if name == "-" else Path(name)
@@ -178,7 +175,10 @@ def read(
         if form in DELIMITERS:
             document = TextDocument(content, name, form, delimiter, encoding, texts)
         elif delimiter is not None or encoding is not None:
-            raise InputError(f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form}.")
+            raise InputError(
+                f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form}.",
+                parameter="encoding" if delimiter is None else "delimiter",
+            )
         elif form == "excel":
             document = ExcelDocument(content, name, texts)
         else:
@@ -219,7 +219,7 @@ def _read_columns(
     dropped = {*asked["drop"], *document.index}
     kept = [column for column in document.names if column not in dropped]
     if not kept:
-        raise InputError(f"drop leaves no column of {name!r}.")
+        raise InputError(f"drop leaves no column of {name!r}.", parameter="drop")
     kinds: dict[str, Kind] = {
         **dict.fromkeys(asked["categorical"], "category"),
         **dict.fromkeys(asked["numeric"], "numeric"),
@@ -236,5 +236,6 @@ def _read_columns(
 def _missing_column(column: str, parameter: str, source: str, names: list[str]) -> ColumnError:
     return ColumnError(
         f"{parameter}={column!r} is not a column of {source!r}. It has {listing(names)}."
-        f"{did_you_mean(column, names)}"
+        f"{did_you_mean(column, names)}",
+        parameter=parameter,
     )

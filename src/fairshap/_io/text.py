@@ -27,9 +27,6 @@ _ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-# What is looked at to find out that fields are separated by something else.
-_SAMPLE_BYTES, _SAMPLE_ROWS = 1 << 16, 50
-_BLOCK_BYTES = 1 << 22
 
 
 class TextDocument(Document):
@@ -46,8 +43,7 @@ class TextDocument(Document):
     ) -> None:
         self.format = format
         self.delimiter = _check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
-        self.source = source
-        self.missing = missing
+        self.source, self.missing = source, missing
         check_text(raw, source)
         self._decode(raw, encoding)
         self._find_rows()
@@ -94,11 +90,11 @@ class TextDocument(Document):
         name, told = _canonical(encoding or "utf-8"), _ORDER_MARKS.get(marked, "")
         if not encoding and told not in ("", "utf-8"):
             raise FileFormatError(
-                f"{self.source!r} begins like {told[:6].upper()}, not UTF-8; give encoding={told[:6]!r}."
+                f"{self.source!r} begins like {told[:6].upper()}, not UTF-8; give encoding={told[:6]!r}.",
+                parameter="encoding",
             )
         if not told.startswith(name):
-            # A mark belongs to the encodings that are named after it; to others it is text.
-            # Python would add a mark to "utf-16" and "utf-32".
+            # To other encodings a mark is text. Python would add one to "utf-16" and "utf-32".
             marked, told = b"", f"{name}-le" if name in ("utf-16", "utf-32") else name
         self.order_mark, self.encoding, self.data = marked, told, raw[len(marked) :]
         try:
@@ -110,7 +106,8 @@ class TextDocument(Document):
                 advice = "Give the encoding that it was written in."
             raise FileFormatError(
                 f"line {line} of {self.source!r} is not {told.upper()} "
-                f"(byte 0x{self.data[error.start]:02x}). {advice}"
+                f"(byte 0x{self.data[error.start]:02x}). {advice}",
+                parameter="encoding",
             ) from error
         if told != "utf-8":
             # Some encodings have two ways to write the same, and some texts none.
@@ -138,16 +135,17 @@ class TextDocument(Document):
 
     def _suspect_delimiter(self) -> None:
         """Raise an error if another delimiter splits the first rows, which this one does not."""
-        sample = self.data[:_SAMPLE_BYTES]
+        sample = self.data[: 1 << 16]
         for other in (",", ";", "\t", "|"):
             starts, stops, width, last_width, *_ = find_rows(sample, ord(other))
             # The last row may be the first ragged one after many that are not, or be cut with the sample.
             cut = len(sample) < len(self.data) and int(stops[-1]) == len(sample)
-            even = width == last_width or cut or len(starts) > _SAMPLE_ROWS
+            even = width == last_width or cut or len(starts) > 50
             if other != self.delimiter and width > 1 and even:
                 raise FileFormatError(
                     f"{self.source!r} has one column if it is split at {self.delimiter!r}; its first line "
-                    f"seems to be {width} names with {other!r} between them. Give delimiter={other!r}."
+                    f"seems to be {width} names with {other!r} between them. Give delimiter={other!r}.",
+                    parameter="delimiter",
                 )
 
     def _read_cells(self) -> Any:
@@ -158,7 +156,7 @@ class TextDocument(Document):
             cells = arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(self.data)[int(self.starts[1]) :]),
                 read_options=arrow_csv.ReadOptions(
-                    column_names=names, block_size=max(_BLOCK_BYTES, 2 * longest + 2)
+                    column_names=names, block_size=max(1 << 22, 2 * longest + 2)
                 ),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=self._wrapped
@@ -212,7 +210,8 @@ def _canonical(encoding: str) -> str:
     except LookupError as error:
         raise InputError(
             f"encoding={encoding!r} is not an encoding of text that Python knows; usual ones are "
-            "'utf-8', 'latin-1', 'cp1252' and 'utf-16'."
+            "'utf-8', 'latin-1', 'cp1252' and 'utf-16'.",
+            parameter="encoding",
         ) from error
     return "utf-8" if name == "utf-8-sig" else name
 
@@ -221,7 +220,8 @@ def _check_delimiter(delimiter: str) -> str:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise InputError(
             f"delimiter={delimiter!r} must be one ASCII character other than a quote or a line end, such as "
-            "',', ';', '|' or a tab."
+            "',', ';', '|' or a tab.",
+            parameter="delimiter",
         )
     return delimiter
 

@@ -22,7 +22,8 @@ def read_quantity(values: NDArray[Any]) -> Floats:
         pass
     raise TargetError(
         f"y holds text, such as {listing(values[:2].tolist())}, where a quantity is needed: for a regressor, "
-        "or with bins. Give numbers; for labels give a classifier, and leave bins out."
+        "or with bins. Give numbers; for labels give a classifier, and leave bins out.",
+        parameter="y",
     )
 
 
@@ -45,7 +46,8 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     below = ordered[ordered < ordered[-1]]
     if not len(below):
         raise TargetError(
-            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample."
+            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample.",
+            parameter="y",
         )
     # In whole numbers: the share of rows up to k / bins, rounded, could be one row off.
     ends = ordered[[-(-k * n // bins) - 1 for k in range(1, bins)]]
@@ -59,10 +61,14 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
 def _check_bins(bins: Any, n_rows: int) -> int:
     if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, such as bins=10."
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, such as "
+            "bins=10.",
+            parameter="bins",
         )
     if bins > n_rows:
-        raise InputError(f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.")
+        raise InputError(
+            f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.", parameter="bins"
+        )
     return int(bins)
 
 

@@ -44,7 +44,8 @@ class Twins:
         if setting.added:
             raise InputError(
                 f"{setting.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
-                "a twin would be its row again. Leave augment out, or put the attribute into X."
+                "a twin would be its row again. Leave augment out, or put the attribute into X.",
+                parameter="augment",
             )
         groups = setting.groups
         rows = rows[groups.side[rows] >= 0]

@@ -258,5 +258,6 @@ def _check_most(q: AnyCodes) -> None:
         raise InputError(
             f"{int((q == q.max()).sum())} rows differ from their reference in {q.max()} players: "
             f"2^{q.max()} coalitions are too many; {_MOST_EXACT} players are the most. Use method='auto' "
-            "with a smaller max_exact, or bring columns together with players=."
+            "with a smaller max_exact, or bring columns together with players=.",
+            parameter="max_exact",
         )

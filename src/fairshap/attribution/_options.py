@@ -29,7 +29,8 @@ class Options:
         if self.method not in METHODS:
             raise InputError(
                 f"method={self.method!r} is not known; the methods are {listing(METHODS)}."
-                f"{did_you_mean(self.method, METHODS)}"
+                f"{did_you_mean(self.method, METHODS)}",
+                parameter="method",
             )
         _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
         if self.max_exact is not None:
@@ -39,13 +40,14 @@ class Options:
         elif self.screen:
             raise InputError(
                 "screen=True leaves out the rows that cannot reach the threshold; give the threshold too, "
-                "for example threshold=0.05."
+                "for example threshold=0.05.",
+                parameter="screen",
             )
 
 
 def _check_count(name: str, value: Any, least: int, why: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.")
+        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.", parameter=name)
 
 
 def check_threshold(threshold: Any) -> None:
@@ -57,5 +59,6 @@ def check_threshold(threshold: Any) -> None:
     ):
         raise InputError(
             f"threshold={threshold!r} must be a number above 0: the smallest attribution that leads to "
-            "an edit. The paper uses 0.05."
+            "an edit. The paper uses 0.05.",
+            parameter="threshold",
         )

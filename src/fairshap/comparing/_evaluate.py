@@ -119,7 +119,9 @@ def evaluate(
     n_rows = setting.table.n_rows
     labels = Labels.read(y, n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
-        raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
+        raise TargetError(
+            "evaluate takes a target of two labels; DP, EO and PQP are measures of those.", parameter="y"
+        )
     folds = make_folds(labels, setting.groups.side, n_folds, n_repeats, seed)
     judged: dict[str, list[Judgement]] = {name: [] for name in made}
     edits, share, raw_dr, n_risks = np.zeros((4, len(made)))

@@ -41,7 +41,8 @@ def evaluate_fitted(
     labels = Labels.read(y, setting.table.n_rows, positive, is_quantity=False)
     if labels.classes is None or len(labels.classes) != 2:
         raise TargetError(
-            "evaluate_fitted takes a target of two labels; DP, EO and PQP are measures of those."
+            "evaluate_fitted takes a target of two labels; DP, EO and PQP are measures of those.",
+            parameter="y",
         )
     one = judge(model, setting, labels, labels.positive_value)
     return Comparison(

@@ -62,7 +62,8 @@ def make_method(
         return FairSHAP(estimator, **who, **params)
     raise InputError(
         f"methods={name!r} is not known; the methods are {listing(METHODS, limit=len(METHODS))}."
-        f"{did_you_mean(name, list(METHODS))}"
+        f"{did_you_mean(name, list(METHODS))}",
+        parameter="methods",
     )
 
 
@@ -74,5 +75,8 @@ def read_methods(methods: Iterable[str] | Mapping[str, Any], **common: Any) -> d
         names = [methods] if isinstance(methods, str) else list(methods)
         made = {name: make_method(name, **common) for name in names}
     if not made:
-        raise InputError(f"methods is empty; name at least one of {listing(METHODS, limit=len(METHODS))}.")
+        raise InputError(
+            f"methods is empty; name at least one of {listing(METHODS, limit=len(METHODS))}.",
+            parameter="methods",
+        )
     return made

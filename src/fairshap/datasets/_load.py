@@ -53,14 +53,16 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     """
     if name not in SPECS:
         raise InputError(
-            f"there is no table {name!r}; the tables are {listing(SPECS)}.{did_you_mean(name, list(SPECS))}"
+            f"there is no table {name!r}; the tables are {listing(SPECS)}.{did_you_mean(name, list(SPECS))}",
+            parameter="name",
         )
     spec = SPECS[name]
     column = next(iter(spec.sensitive)) if sensitive is None else sensitive
     if column not in spec.sensitive:
         raise InputError(
             f"{column!r} is not a sensitive column of {name!r}; it has {listing(spec.sensitive)}."
-            f"{did_you_mean(column, list(spec.sensitive))}"
+            f"{did_you_mean(column, list(spec.sensitive))}",
+            parameter="sensitive",
         )
     X = _read(name)
     if encoded and spec.distinct:

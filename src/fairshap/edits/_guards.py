@@ -23,7 +23,8 @@ def check_guard(guard: Any) -> None:
     if not isinstance(guard, (bool, np.bool_)) and not is_name:
         raise InputError(
             f"guard={guard!r} is not known; give False, 'risk' (or True) or 'label'."
-            f"{did_you_mean(guard, ['risk', 'label'])}"
+            f"{did_you_mean(guard, ['risk', 'label'])}",
+            parameter="guard",
         )
 
 
@@ -110,5 +111,6 @@ def _positions(labels: Labels, known: Any) -> Ints:
         return own
     raise InputError(
         f"guard='label' asks the model for the labels of y, and it does not know {missing[0]!r}; it knows "
-        f"{', '.join(map(repr, places))}."
+        f"{', '.join(map(repr, places))}.",
+        parameter="guard",
     )

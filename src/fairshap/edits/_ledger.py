@@ -143,7 +143,7 @@ class Edits:
         try:
             edited = table.store.assign(cells)
         except (TypeError, ValueError, OverflowError) as error:
-            raise LedgerError(f"X cannot hold a new value of the ledger: {error}") from error
+            raise LedgerError(f"X cannot hold a new value of the ledger: {error}", parameter="X") from error
         self._check_written(open_store(edited), cells)
         return edited
 
@@ -261,7 +261,8 @@ def _check_checksums(**given: str | None) -> list[str]:
         if checksum is not None and not re.fullmatch("[0-9a-f]{64}", checksum):
             raise InputError(
                 f"{name}={checksum!r} is not a SHA-256 in hexadecimal; give that of the file, such as "
-                "hashlib.sha256(content).hexdigest()."
+                "hashlib.sha256(content).hexdigest().",
+                parameter=name,
             )
     return [checksum or "" for checksum in given.values()] if any(given.values()) else []
 

@@ -45,28 +45,34 @@ class Limits:
         if self.direction not in DIRECTIONS:
             raise InputError(
                 f"direction={self.direction!r} is not known; give one of {listing(DIRECTIONS)}."
-                f"{did_you_mean(self.direction, DIRECTIONS)}"
+                f"{did_you_mean(self.direction, DIRECTIONS)}",
+                parameter="direction",
             )
         if self.frozen is not None and self.editable is not None:
-            raise InputError("frozen and editable are both given; give one of the two.")
+            raise InputError("frozen and editable are both given; give one of the two.", parameter="editable")
         most = self.max_row_edits
         if most is not None and (
             isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1
         ):
             raise InputError(
-                f"max_row_edits={most!r} is not a number of cells; give a whole number from 1 on, or None."
+                f"max_row_edits={most!r} is not a number of cells; give a whole number from 1 on, or None.",
+                parameter="max_row_edits",
             )
 
     def players(self, table: Table, players: Players) -> Bools:
         """Say which players may be replaced: those none of whose columns is frozen."""
         for word, names in (("frozen", self.frozen), ("editable", self.editable)):
             if isinstance(names, str) or (names is not None and not np.iterable(names)):
-                raise InputError(f"{word}={names!r} must be a list of columns, such as [{names!r}].")
+                raise InputError(
+                    f"{word}={names!r} must be a list of columns, such as [{names!r}].", parameter=word
+                )
         if self.editable is not None:
             named = _columns(table, self.editable, "editable")
             frozen = np.setdiff1d(np.arange(len(table.names)), named)
             if not len(named):
-                raise InputError("editable names no columns, so that nothing could be edited.")
+                raise InputError(
+                    "editable names no columns, so that nothing could be edited.", parameter="editable"
+                )
         else:
             frozen = _columns(table, self.frozen or (), "frozen")
         may = np.ones(len(players.names), dtype=np.bool_)
@@ -80,4 +86,4 @@ class Limits:
 
 
 def _columns(table: Table, names: Sequence[Any], word: str) -> Any:
-    return np.array([table.position(name, f"a column of {word}") for name in names], dtype=np.int64)
+    return np.array([table.position(name, word) for name in names], dtype=np.int64)

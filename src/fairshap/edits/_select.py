@@ -72,7 +72,8 @@ def edits_at_least(
     if phi.shape[0] != table.n_rows or columns != table.names:
         raise InputError(
             f"the attributions are for {phi.shape[0]} rows and the columns {listing(columns)}; X has "
-            f"{table.n_rows} rows and {listing(table.names)}. Give X and R as they were given to attribute."
+            f"{table.n_rows} rows and {listing(table.names)}. Give X and R as they were given to attribute.",
+            parameter="X",
         )
     chosen = reaches(phi, threshold, attributions.unit)
     rows = np.flatnonzero(chosen.any(axis=1))

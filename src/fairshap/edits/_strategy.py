@@ -61,14 +61,16 @@ class Strategy:
         if self.name not in STRATEGIES:
             raise InputError(
                 f"strategy={self.name!r} is not known; the strategies are {listing(STRATEGIES)}."
-                f"{did_you_mean(self.name, STRATEGIES)}"
+                f"{did_you_mean(self.name, STRATEGIES)}",
+                parameter="strategy",
             )
         check_threshold(self.threshold)
         check_guard(self.guard)
         if not isinstance(self.thresholds, (Mapping, type(None))):
             raise InputError(
                 f"column_thresholds={self.thresholds!r} must say which column each threshold is for, such as "
-                "{'age': 0.1}; threshold is the one of all columns."
+                "{'age': 0.1}; threshold is the one of all columns.",
+                parameter="column_thresholds",
             )
         for threshold in (self.thresholds or {}).values():
             check_threshold(threshold)
@@ -77,11 +79,13 @@ class Strategy:
             if self.name == "budget":
                 raise InputError(
                     "strategy='budget' needs a budget: a number of cells, such as budget=500, or a share of "
-                    "all cells, such as budget=0.005."
+                    "all cells, such as budget=0.005.",
+                    parameter="strategy",
                 )
         elif not _is_number(budget) or not (0 < budget < 1 or (budget >= 1 and float(budget).is_integer())):
             raise InputError(
-                f"budget={budget!r} must be a number of cells, or a share of all cells between 0 and 1."
+                f"budget={budget!r} must be a number of cells, or a share of all cells between 0 and 1.",
+                parameter="budget",
             )
 
     @property
@@ -215,7 +219,8 @@ class Strategy:
             else:
                 raise InputError(
                     f"column_thresholds names {name!r}, which is not a column of X, which has "
-                    f"{listing(players.columns)}.{did_you_mean(name, players.columns)}"
+                    f"{listing(players.columns)}.{did_you_mean(name, players.columns)}",
+                    parameter="column_thresholds",
                 )
         return least
 

@@ -124,7 +124,8 @@ class Repairer(BaseEstimator):
         if self.strategy not in known:
             raise InputError(
                 f"strategy={self.strategy!r} is not known; the strategies are {listing(known)}."
-                f"{did_you_mean(self.strategy, known)}"
+                f"{did_you_mean(self.strategy, known)}",
+                parameter="strategy",
             )
         strategy = Strategy(
             "threshold" if self.strategy == "iterative" else self.strategy,

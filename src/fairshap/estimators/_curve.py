@@ -156,7 +156,9 @@ def _default_budgets(sampler: FairSHAP, setting: Any, y: Any) -> Any:
 def _checked(budgets: Sequence[int]) -> Any:
     points = np.asarray(budgets)
     if points.ndim != 1 or not len(points) or points.dtype.kind not in "iu" or points.min() < 0:
-        raise InputError(f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on.")
+        raise InputError(
+            f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on.", parameter="budgets"
+        )
     return points
 
 

@@ -51,9 +51,9 @@ def compare(
     For an audit there is no model after.
     """
     if (X_test is None) != (y_test is None):
-        raise InputError("X_test and y_test belong together; give both, or neither.")
+        raise InputError("X_test and y_test belong together; give both, or neither.", parameter="X_test")
     if retrained is not None and X_test is None:
-        raise InputError("retrained is judged on X_test and y_test; give them too.")
+        raise InputError("retrained is judged on X_test and y_test; give them too.", parameter="retrained")
     labels = _labels(fitted)
     if labels.classes is None or len(labels.classes) != 2:
         return None, "Accuracy and the gaps between groups are measures of a target of two labels."

@@ -98,7 +98,8 @@ class Retrainer(MetaEstimatorMixin, Repairer):
         if sample_weight is not None and self.augment != "auto" and not weighing.is_used:
             raise ModelError(
                 f"{weighing.trouble}, and rows that have weights of their own cannot be repeated instead. "
-                f"Leave out sample_weight or augment={self.augment!r}, or use an estimator that takes both."
+                f"Leave out sample_weight or augment={self.augment!r}, or use an estimator that takes both.",
+                parameter="augment",
             )
         return weighing
 
@@ -125,7 +126,8 @@ class Retrainer(MetaEstimatorMixin, Repairer):
         raise ModelError(
             f"{name} is not a regressor, which {own} needs; use FairSHAPClassifier for a classifier."
             if self._is_regression
-            else f"{name} is a regressor and {own} needs a classifier; use FairSHAPRegressor."
+            else f"{name} is a regressor and {own} needs a classifier; use FairSHAPRegressor.",
+            parameter="estimator",
         )
 
     def _checked(self, X: Native) -> Native:

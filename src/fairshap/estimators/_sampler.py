@@ -448,7 +448,8 @@ class FairSHAP(SamplerMixin, Repairer):
             raise ModelError(
                 f"the fitted model takes {takes} columns, those of X without {setting.groups.name!r}: "
                 "it never sees the sensitive attribute, so there is nothing to repair. Consult a model "
-                "that was fitted with it, or give an unfitted estimator."
+                "that was fitted with it, or give an unfitted estimator.",
+                parameter="estimator",
             )
         return estimator
 

@@ -101,10 +101,13 @@ class FoldedTable:
 def check_two_labels(setting: Setting, labels: Labels, what: str) -> None:
     """Raise an error unless there are two labels, and the attribute is a column of the table."""
     if labels.classes is None or len(labels.classes) != 2:
-        raise TargetError(f"{what} takes a target of two labels; accuracy, DP and EO are measures of those.")
+        raise TargetError(
+            f"{what} takes a target of two labels; accuracy, DP and EO are measures of those.", parameter="y"
+        )
     if setting.added:
         raise InputError(
-            f"{what} takes a table that holds the sensitive attribute, not sensitive_features beside it."
+            f"{what} takes a table that holds the sensitive attribute, not sensitive_features beside it.",
+            parameter="sensitive_features",
         )
 
 
@@ -113,7 +116,8 @@ def check_unfitted(sampler: "FairSHAP", what: str) -> None:
     if is_frozen(sampler._estimator()):
         raise ModelError(
             f"{what} trains models on some rows and measures them on others; the estimator is a "
-            "FrozenEstimator, which may have seen all of them. Give it unfitted."
+            "FrozenEstimator, which may have seen all of them. Give it unfitted.",
+            parameter="estimator",
         )
 
 
@@ -129,7 +133,9 @@ def best_threshold(sampler: "FairSHAP", X: Native, y: Any, setting: Setting, aug
     try:
         folds = make_folds(labels, setting.groups.side, None, None, seed)
     except InputError as error:
-        raise InputError(f"threshold='auto' tries several on folds. {error} Give a threshold.") from error
+        raise InputError(
+            f"threshold='auto' tries several on folds. {error} Give a threshold.", parameter="threshold"
+        ) from error
     tried = run_trials(trials, {"own": asking}, X, y, folds, labels.positive_value)
     table = Table.of(trials, tried, _DRAWS, seed)
     allowed = table.is_allowed(_DROP, 1.0)

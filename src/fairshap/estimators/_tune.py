@@ -218,11 +218,17 @@ def tune(
     if guards is not None:
         guards = _each_once("guards", guards, "[False, 'label']", _read_guard)
         if "guard" in params:
-            raise InputError("guard and guards are both given; guards alone says which are tried.")
+            raise InputError(
+                "guard and guards are both given; guards alone says which are tried.", parameter="guard"
+            )
     if not 0 <= max_accuracy_drop <= 1:
-        raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+        raise InputError(
+            f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.", parameter="max_accuracy_drop"
+        )
     if not len(thresholds):
-        raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
+        raise InputError(
+            "thresholds is empty; give some, for example [0.1, 0.05, 0.02].", parameter="thresholds"
+        )
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     template = FairSHAP(
         estimator,
@@ -315,7 +321,9 @@ def _each_once(name: str, values: Any, example: str, read: Callable[[Any], Any])
     """Return what is tried of something, each of which must be known."""
     found = [] if isinstance(values, str) or not np.iterable(values) else [read(value) for value in values]
     if not found:
-        raise InputError(f"{name}={values!r} must be a list of at least one, such as {example}.")
+        raise InputError(
+            f"{name}={values!r} must be a list of at least one, such as {example}.", parameter=name
+        )
     return list(dict.fromkeys(found))
 
 
@@ -340,6 +348,7 @@ def _share(max_edits: int | float | None, n_cells: int) -> float:
         return 1.0
     if isinstance(max_edits, bool) or not max_edits >= 0:
         raise InputError(
-            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
+            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1.",
+            parameter="max_edits",
         )
     return max_edits if max_edits < 1 else max_edits / n_cells

@@ -224,7 +224,8 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
     if between not in BETWEEN:
         raise InputError(
             f"between={between!r} is not known; give one of {listing(BETWEEN)}."
-            f"{did_you_mean(between, BETWEEN)}"
+            f"{did_you_mean(between, BETWEEN)}",
+            parameter="between",
         )
     table = _attributes(sensitive_features, n_rows)
     columns = range(len(table.names))
@@ -235,7 +236,8 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
     if len(values) < 2:
         raise GroupError(
             f"sensitive_features holds {listing(values)} in all {n_rows} rows; a gap is one between two "
-            "groups at least."
+            "groups at least.",
+            parameter="sensitive_features",
         )
     return codes
 
@@ -243,11 +245,14 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
 def _attributes(sensitive_features: Any, n_rows: int) -> Table:
     """Return the attribute, or several, as a table."""
     if sensitive_features is None:
-        raise GroupError("sensitive_features is not given; give the attribute of each row.")
+        raise GroupError(
+            "sensitive_features is not given; give the attribute of each row.", parameter="sensitive_features"
+        )
     frame = read_column(sensitive_features, "sensitive_features")
     if len(frame) != n_rows or not frame.shape[1]:
         raise InputError(
-            f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed."
+            f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed.",
+            parameter="sensitive_features",
         )
     return Table.read(frame)
 
@@ -273,7 +278,8 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
         if len(known) > 2:
             raise TargetError(
                 f"y_true and y_pred hold {len(known)} labels, {listing(sorted(known, key=str))}; say which "
-                f"is positive, such as positive={max(known)!r}, and it is compared with all others as one."
+                f"is positive, such as positive={max(known)!r}, and it is compared with all others as one.",
+                parameter="positive",
             )
         for pair in _KNOWN_POSITIVE:
             if known <= pair:
@@ -282,14 +288,16 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
         else:
             if len(known) != 2:
                 raise TargetError(
-                    f"only the label {listing(known)} occurs; say which label is positive, positive=..."
+                    f"only the label {listing(known)} occurs; say which label is positive, positive=...",
+                    parameter="positive",
                 )
             positive = max(known)
     elif positive not in known and (len(known) >= 2 or did_you_mean(positive, list(known))):
         # One label alone may be the negative one, unless it looks like the positive one misspelt.
         raise TargetError(
             f"positive={positive!r} does not occur; the labels are {listing(sorted(known, key=str))}."
-            f"{did_you_mean(positive, sorted(known, key=str))}"
+            f"{did_you_mean(positive, sorted(known, key=str))}",
+            parameter="positive",
         )
     return true == positive, predicted == positive
 
@@ -299,7 +307,8 @@ def _scores(y_score: Any, n_rows: int | None) -> Floats:
     if scores.ndim != 1 or len(scores) != (len(scores) if n_rows is None else n_rows):
         raise InputError(
             f"y_score has shape {scores.shape}; give one score for each row, for example "
-            "model.predict_proba(X)[:, 1]."
+            "model.predict_proba(X)[:, 1].",
+            parameter="y_score",
         )
     return scores
 
@@ -314,7 +323,8 @@ def _both_labels(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
                 f"{name} holds quantities, such as {values[0]:.6g}, where labels are needed. If they are "
                 "probabilities, give predicted labels. For a regressor, score_demographic_parity is the gap "
                 "in the mean prediction, discriminative_risk what the attribute alone changes, and "
-                "sklearn.metrics has the errors."
+                "sklearn.metrics has the errors.",
+                parameter=name,
             )
     return labels["y_true"], labels["y_pred"]
 

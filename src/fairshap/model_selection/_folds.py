@@ -70,7 +70,9 @@ def make_folds(labels: Labels, side: Sides, n_folds: int | None, n_repeats: int 
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if number is not None and (not is_whole or number < least):
-            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
+            raise InputError(
+                f"{name}={number!r} must be a whole number from {least} on, or None.", parameter=name
+            )
     n_rows = len(side)
     strata = 2 * labels.codes.astype(np.int64) + np.maximum(side, 0)
     fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
@@ -82,7 +84,8 @@ def make_folds(labels: Labels, side: Sides, n_folds: int | None, n_repeats: int 
     if fewest < n_folds:
         raise InputError(
             f"{asked}: one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}, and each fold "
-            "needs one of them."
+            "needs one of them.",
+            parameter="n_folds",
         )
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):

@@ -213,20 +213,25 @@ def check_objective(objective: Any) -> None:
             if name not in _WEIGHED:
                 raise InputError(
                     f"objective gives a weight to {name!r}, which is not one of {listing(_WEIGHED)}."
-                    f"{did_you_mean(name, _WEIGHED)}"
+                    f"{did_you_mean(name, _WEIGHED)}",
+                    parameter="objective",
                 )
             is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
             if not is_number or not 0 < weight < np.inf:
                 raise InputError(
-                    f"objective gives {name!r} the weight {weight!r}; give a finite one above 0."
+                    f"objective gives {name!r} the weight {weight!r}; give a finite one above 0.",
+                    parameter="objective",
                 )
         if not objective:
-            raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
+            raise InputError(
+                "objective has no weights; give some, for example {'dr': 1, 'dp': 2}.", parameter="objective"
+            )
     elif not callable(objective) and objective not in OBJECTIVES:
         raise InputError(
             f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
             "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
-            f"{did_you_mean(objective, OBJECTIVES)}"
+            f"{did_you_mean(objective, OBJECTIVES)}",
+            parameter="objective",
         )
 
 

@@ -96,16 +96,21 @@ class Recipe:
             if not 0 < self.augment < np.inf:
                 raise InputError(
                     f"augment={self.augment!r} is not a risk from which on rows get twins; give a number "
-                    "above 0, for example 0.1."
+                    "above 0, for example 0.1.",
+                    parameter="augment",
                 )
         elif not isinstance(self.augment, (str, type(None))) or self.augment not in AUGMENTS:
             raise InputError(
                 f"augment={self.augment!r} is not known; give one of {listing(AUGMENTS)}, or a number: the "
-                f"risk from which on rows get twins.{did_you_mean(self.augment, ['edited', 'all'])}"
+                f"risk from which on rows get twins.{did_you_mean(self.augment, ['edited', 'all'])}",
+                parameter="augment",
             )
         most = self.max_rounds
         if isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise InputError(f"max_rounds={most!r} is not a number of rounds; give a whole number from 1 on.")
+            raise InputError(
+                f"max_rounds={most!r} is not a number of rounds; give a whole number from 1 on.",
+                parameter="max_rounds",
+            )
 
     def follow(
         self, asked: Consultation, X: Native, y: Any, fit: Fit, sample_weight: Floats | None = None
