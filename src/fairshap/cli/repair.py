@@ -27,7 +27,7 @@ from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import plain
-from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
+from fairshap.cli._writing import STANDARD, check_writable, write_all
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     FewReferencesWarning,
@@ -153,7 +153,8 @@ def repair(
     output = Output("repair", run, to_stderr=out == STANDARD)
     problem = open_problem(file, table)
     check_writable([out, edits, page.report], force=force, sources=[problem.source.path, model_file(model)])
-    check_table(out, problem.source)
+    # Before any work: a name that tells no format is an error.
+    problem.source.format_for(out)
     limits.check(problem)
     estimator = get_model(model, problem, run)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
