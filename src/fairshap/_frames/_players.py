@@ -78,7 +78,8 @@ class Players:
             name = owner.get(j, column)
             if j not in owner and name in sets:
                 raise InputError(
-                    f"feature_groups: {name!r} is the name of a set and of a column outside it; rename the set.",
+                    f"feature_groups: {name!r} is the name of a set and of a column outside it; "
+                    "rename the set.",
                     parameter="players",
                 )
             if name not in seen:
@@ -101,7 +102,8 @@ class Players:
         for column in columns:
             if column < len(self.of_column) and np.sum(self.of_column == self.of_column[column]) > 1:
                 raise InputError(
-                    f"feature_groups: {self.names[self.of_column[column]]!r} holds the sensitive column and others; "
+                    f"feature_groups: {self.names[self.of_column[column]]!r} holds the sensitive "
+                    "column and others; "
                     "the sensitive attribute is switched by itself, so leave it out.",
                     parameter="players",
                 )

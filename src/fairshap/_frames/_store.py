@@ -43,7 +43,8 @@ class Store(ABC):
                 if -width <= name < width:
                     return int(name) % width
                 raise ColumnError(
-                    f"{parameter}={name!r} is not a column of X, which has {width} columns, 0 to {width - 1}.",
+                    f"{parameter}={name!r} is not a column of X, which has {width} columns, 0 to "
+                    f"{width - 1}.",
                     parameter=parameter,
                 )
             raise ColumnError(

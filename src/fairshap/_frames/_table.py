@@ -128,7 +128,8 @@ class Table:
         below = open_store(R)
         if type(below) is not type(self.store):
             raise InputError(
-                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as the same type.",
+                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as "
+                "the same type.",
                 parameter="X",
             )
         if below.names != self.names:

@@ -32,8 +32,7 @@ from fairshap._io.frames import ExcelDocument, FrameDocument, frame_to_bytes
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
-from fairshap.datasets import Dataset
-from fairshap.datasets._load import stored_bytes
+from fairshap.datasets import Dataset, stored_bytes
 from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError

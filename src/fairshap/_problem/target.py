@@ -246,7 +246,8 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
 def _check_bins(bins: Any, n_rows: int) -> int:
     if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, such as bins=10.",
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, "
+            "such as bins=10.",
             parameter="bins",
         )
     if bins > n_rows:

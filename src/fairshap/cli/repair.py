@@ -86,7 +86,8 @@ class SelectorOptions:
         if self.selector == "budget":
             if budget is None:
                 raise typer.BadParameter(
-                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.005"
+                    "--selector budget needs --budget: a number of cells such as 500, or a "
+                    "share such as 0.005"
                 )
             return {"selector": Budget(budget)}
         if self.selector == "optimal":

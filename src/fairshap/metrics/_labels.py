@@ -282,7 +282,8 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
     codes, values, _ = read_attribute(table, columns)
     if len(values) < 2:
         raise GroupError(
-            f"sensitive_features holds {listing(values)} in all {n_rows} rows; a difference needs two groups.",
+            f"sensitive_features holds {listing(values)} in all {n_rows} rows; a difference "
+            "needs two groups.",
             parameter="sensitive_features",
         )
     return codes
