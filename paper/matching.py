@@ -94,11 +94,11 @@ def measure_matchers(key: str, number: int, n_folds: int, random_state: int, _: 
     fold = Fold.load(key, "whole", 1, number, n_folds, random_state)
     model = fit_model(fold.X, fold.y)
     lines = records_of(judge(model, fold), **fold.names, method="Baseline")
-    for matching, method in MATCHERS.items():
+    for matcher, method in MATCHERS.items():
         start = time.process_time()
-        repaired = repair(fold, model, matching=matching)
+        repaired = repair(fold, model, matcher=matcher)
         seconds = time.process_time() - start
-        plan = repaired.matches
+        plan = repaired.explanation.match_plan
         # The heaviest reference is the one whose values are taken.
         heaviest = fold.X - fold.X[plan.best]
         heaviest[:, fold.sensitive] = 0

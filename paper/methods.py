@@ -9,7 +9,20 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from fairshap import Attributions, Edits, FairSHAP, MatchPlan, attribute, match, metrics, tune
+import fairshap
+from fairshap import (
+    Edits,
+    Explainer,
+    Explanation,
+    FairSHAP,
+    Iterative,
+    MatchPlan,
+    OptimalSubset,
+    Threshold,
+    explain,
+    match,
+    metrics,
+)
 from fairshap.exceptions import NoiseWarning
 from fairshap.mitigation import CorrelationRemover, DisparateImpactRemover
 from paper.jobs import Record
@@ -34,21 +47,18 @@ class Repair:
     Parameters
     ----------
     X, y, sample_weight : ndarray
-        The rows to train on; counterfactual twins, if any, come last.
+        The rows to train on; counterfactuals, if any, come last.
     edits : Edits
         The ledger.
-    attributions : Attributions
-        The Shapley values.
-    matches : MatchPlan
-        The references.
+    explanation : Explanation
+        The references and the Shapley values.
     """
 
     X: np.ndarray
     y: np.ndarray
     sample_weight: np.ndarray | None
     edits: Edits
-    attributions: Attributions
-    matches: MatchPlan
+    explanation: Explanation
 
 
 def make_model() -> Any:
@@ -70,25 +80,28 @@ def repair(
     threshold: float = THRESHOLD,
     strategy: str = "threshold",
     twins: str | None = None,
-    matching: str = "nearest",
+    matcher: str = "nearest",
     players: dict[str, list[int]] | None = None,
 ) -> Repair:
     """Return the training rows repaired by the paper's FairSHAP, or a variant of it, for a fitted model."""
+    selectors = {
+        "threshold": Threshold(threshold),
+        "optimal": OptimalSubset(threshold),
+        "iterative": Iterative(Threshold(threshold)),
+    }
     sampler = FairSHAP(
         FrozenEstimator(model),
         sensitive=fold.sensitive,
         privileged=_PRIVILEGED,
-        threshold=threshold,
-        strategy=strategy,
-        augment=twins,
-        matching=matching,
-        players=players,
-        comparison=_COMPARISON,
+        matcher=matcher,
+        selector=selectors[strategy],
+        explainer=Explainer(feature_groups=players, comparison=_COMPARISON),
+        counterfactuals=twins,
         random_state=fold.random_state,
         n_jobs=1,
     )
     X, y = sampler.fit_resample(fold.X, fold.y)
-    return Repair(X, y, sampler.sample_weight_, sampler.edits_, sampler.attributions_, sampler.matches_)
+    return Repair(X, y, sampler.sample_weight_, sampler.edits_, sampler.explanation_)
 
 
 def match_rows(arrays: Fold | Arrays) -> MatchPlan:
@@ -96,10 +109,10 @@ def match_rows(arrays: Fold | Arrays) -> MatchPlan:
     return match(arrays.X, arrays.y, sensitive=arrays.sensitive, privileged=_PRIVILEGED, n_jobs=1)
 
 
-def attribute_rows(fold: Fold, model: Any, plan: MatchPlan) -> tuple[Attributions, float]:
+def explain_rows(fold: Fold, model: Any, plan: MatchPlan) -> tuple[Explanation, float]:
     """Return the exact Shapley values of the training rows and the CPU seconds that they took."""
     start = time.process_time()
-    found = attribute(model, fold.X, plan, sensitive=fold.sensitive, privileged=_PRIVILEGED, n_jobs=1)
+    found = explain(model, fold.X, plan, sensitive=fold.sensitive, privileged=_PRIVILEGED, n_jobs=1)
     return found, time.process_time() - start
 
 
@@ -144,29 +157,29 @@ def tune_repair(fold: Fold, thresholds: Sequence[float], n_repeats: int) -> tupl
     """
     # A warning about noise does not change the recommendation.
     with catch_warnings(action="ignore", category=NoiseWarning):
-        tuning = tune(
+        tuning = fairshap.tune(
             fold.X,
             fold.y,
             make_model(),
             sensitive=fold.sensitive,
             privileged=_PRIVILEGED,
-            players=fold.players,
+            feature_groups=fold.players,
             thresholds=tuple(thresholds),
-            strategies=("threshold",),
-            augments=("edited", "all"),
-            comparison=_COMPARISON,
+            selectors=("threshold",),
+            counterfactuals=("edited", "all"),
+            explainer=Explainer(comparison=_COMPARISON),
             n_repeats=n_repeats,
             random_state=fold.random_state,
             n_jobs=1,
         )
-    # The first two candidates are the model on the table as it is and without the sensitive column.
+    # The first two candidates are the baseline and the model without the sensitive column.
     if tuning.taken < 2:
         return tuning.recommended, ("Baseline", "RSA")[tuning.taken]
     picked = tuning.repair
     return tuning.recommended, {
-        "players": picked.players,
-        "threshold": picked.threshold,
-        "twins": picked.augment,
+        "players": picked.explainer.feature_groups,
+        "threshold": picked.selector.threshold,
+        "twins": picked.counterfactuals,
     }
 
 

@@ -183,8 +183,8 @@ def _measure(fold: Fold, names: dict[str, Any]) -> list[Record]:
     after = fit_classifier(name, repaired.X, fold.y, seed)
     found = judge(after, fold) | {
         "edits": len(repaired.edits),
-        "largest_phi": repaired.attributions.values.max(),
-        "exact_rows": (repaired.attributions.status == "exact").mean(),
+        "largest_phi": repaired.explanation.values.max(),
+        "exact_rows": (repaired.explanation.status == "exact").mean(),
         "repair_seconds": seconds,
     }
     lines = records_of(judge(model, fold), **names, method="Baseline")

@@ -64,7 +64,7 @@ def measure_thresholds(key: str, number: int, n_folds: int, random_state: int) -
     model = fit_model(fold.X, fold.y)
     # Estimated values are as precise as the smallest threshold needs.
     repaired = repair(fold, model, threshold=min(THRESHOLDS))
-    phi = repaired.attributions.values
+    phi = repaired.explanation.values
     lines: list[Record] = [
         {**fold.names, "interval": interval, "positive": positive, "negative": negative}
         for interval, positive, negative in zip(INTERVALS, *count_intervals(phi), strict=True)
@@ -72,7 +72,7 @@ def measure_thresholds(key: str, number: int, n_folds: int, random_state: int) -
     found = judge(model, fold) | {"edits": 0}
     lines += records_of(found, **fold.names, method="Baseline", threshold=None)
     for threshold in THRESHOLDS:
-        edited = replace_values(fold.X, repaired.matches, phi, threshold)
+        edited = replace_values(fold.X, repaired.explanation.match_plan, phi, threshold)
         found = judge(fit_model(edited, fold.y), fold) | {"edits": (edited != fold.X).sum()}
         lines += records_of(found, **fold.names, method=_method(threshold), threshold=threshold)
     return lines
