@@ -169,7 +169,7 @@ def draw_explainers(lines: pd.DataFrame) -> Any:
 
 
 def draw_intervals(intervals: pd.DataFrame) -> Any:
-    """Draw, for each setting, how many attributions lie in each interval from 0.01 on."""
+    """Draw, for each setting, how many Shapley values lie in each interval from 0.01 on."""
     labels = list(dict.fromkeys(intervals["label"]))
     axes = _grid(1, len(labels), size=(4.2, 3.8))[0]
     for ax, label in zip(axes, labels, strict=True):
@@ -185,7 +185,7 @@ def draw_intervals(intervals: pd.DataFrame) -> Any:
         ax.set_xticks(at, shown["interval"], rotation=60, ha="right")
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
         ax.set_title(f"{label}\n({own['positive'].iloc[0]:,.0f} positive ones are under 0.01)", fontsize=9)
-        ax.set_xlabel("size of the attribution")
+        ax.set_xlabel("size of the Shapley value")
         ax.margins(y=0.1)
     axes[0].set_ylabel("cells of a training fold")
     _legend_below(axes[0])
@@ -272,14 +272,15 @@ def draw_variants(relative: pd.DataFrame, methods: Sequence[str]) -> Any:
     names = ["FairSHAP (the paper's)" if name == "FairSHAP" else name for name in known]
     labels = list(relative.index.unique("label"))
     axes = _grid(1, len(_CHANGES), size=(3.4, 1.4 + 0.3 * len(known)))[0]
-    for ax, (metric, title) in zip(axes, _CHANGES.items(), strict=True):
+    for ax, metric in zip(axes, _CHANGES, strict=True):
         for k, label in enumerate(labels):
             own = relative.loc[label].reindex(known)
             at = np.arange(len(known)) + (k - (len(labels) - 1) / 2) * 0.09
             ax.plot(own[metric], at, _MARKS[k], color=_SETTINGS[k], ms=4.5, label=label)
+    _lines_axis(axes, names)
+    for ax, (metric, title) in zip(axes, _CHANGES.items(), strict=True):
         ax.axvline(0 if metric == "accuracy" else 1, color=GREY, ls="--", lw=1)
         ax.set_title(title, fontsize=9)
         ax.xaxis.set_major_formatter("{x:+.3f}" if metric == "accuracy" else "{x:.0%}")
-    _lines_axis(axes, names)
     _legend_below(axes[0])
     return axes

@@ -235,7 +235,7 @@ def _ways_text(ways: pd.DataFrame, options: Options) -> str:
     return (
         f"{options.folds} folds, seed 1, XGBoost with its defaults, FairSHAP as in the paper but for the "
         "matching. Transport makes every row of the other group a reference as often as any other, so that "
-        "references are farther away; attributions are the mean over a row's references, and an edit takes "
+        "references are farther away; Shapley values are the mean over a row's references, and an edit takes "
         "the value of the heaviest one, whose distance stands beside the mean. "
         f"{' '.join(said)} {LEGEND} The paper's FairSHAP stands beside nearest rows."
     )

@@ -9,7 +9,6 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-import fairshap
 from fairshap import (
     Edits,
     Explainer,
@@ -22,6 +21,7 @@ from fairshap import (
     explain,
     match,
     metrics,
+    tune,
 )
 from fairshap.exceptions import NoiseWarning
 from fairshap.mitigation import CorrelationRemover, DisparateImpactRemover
@@ -36,6 +36,12 @@ THRESHOLD = 0.05
 # In the encoded tables 1 is privileged; where there are several other values, the published code compares
 # with one that is drawn.
 _PRIVILEGED, _COMPARISON = 1.0, "random"
+#: The selector of each name, for a threshold.
+SELECTORS = {
+    "threshold": Threshold,
+    "optimal": OptimalSubset,
+    "iterative": lambda threshold: Iterative(Threshold(threshold)),
+}
 # Shapley values that differ by less than this are equal to fairshap.
 _TIE = 1e-9
 
@@ -51,7 +57,7 @@ class Repair:
     edits : Edits
         The ledger.
     explanation : Explanation
-        The references and the Shapley values.
+        The model explained on the training rows: the references and the Shapley values.
     """
 
     X: np.ndarray
@@ -78,25 +84,20 @@ def repair(
     model: Any,
     *,
     threshold: float = THRESHOLD,
-    strategy: str = "threshold",
-    twins: str | None = None,
+    selector: str = "threshold",
+    counterfactuals: str | None = None,
     matcher: str = "nearest",
-    players: dict[str, list[int]] | None = None,
+    feature_groups: dict[str, list[int]] | None = None,
 ) -> Repair:
     """Return the training rows repaired by the paper's FairSHAP, or a variant of it, for a fitted model."""
-    selectors = {
-        "threshold": Threshold(threshold),
-        "optimal": OptimalSubset(threshold),
-        "iterative": Iterative(Threshold(threshold)),
-    }
     sampler = FairSHAP(
         FrozenEstimator(model),
         sensitive=fold.sensitive,
         privileged=_PRIVILEGED,
         matcher=matcher,
-        selector=selectors[strategy],
-        explainer=Explainer(feature_groups=players, comparison=_COMPARISON),
-        counterfactuals=twins,
+        selector=SELECTORS[selector](threshold),
+        explainer=Explainer(feature_groups=feature_groups, comparison=_COMPARISON),
+        counterfactuals=counterfactuals,
         random_state=fold.random_state,
         n_jobs=1,
     )
@@ -110,7 +111,7 @@ def match_rows(arrays: Fold | Arrays) -> MatchPlan:
 
 
 def explain_rows(fold: Fold, model: Any, plan: MatchPlan) -> tuple[Explanation, float]:
-    """Return the exact Shapley values of the training rows and the CPU seconds that they took."""
+    """Return the model explained on the training rows, exactly, and the CPU seconds that it took."""
     start = time.process_time()
     found = explain(model, fold.X, plan, sensitive=fold.sensitive, privileged=_PRIVILEGED, n_jobs=1)
     return found, time.process_time() - start
@@ -122,12 +123,12 @@ def reaches(phi: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
 
 
 def replace_values(X: np.ndarray, plan: MatchPlan, phi: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the rows with every value whose attribution reaches the threshold taken from the reference."""
+    """Return the rows with every value whose Shapley value reaches the threshold taken from the reference."""
     return np.where(reaches(phi, threshold), X[plan.best], X)
 
 
 def apply_largest(X: np.ndarray, edits: Edits, n: int) -> np.ndarray:
-    """Return the rows after the n edits with the largest attributions; ties go by row, then column."""
+    """Return the rows after the n edits with the largest Shapley values; ties go by row, then column."""
     # Steps as wide as a tie that begin far from all simple fractions: rounding carries no value over an edge.
     steps = np.floor(edits.phi / _TIE + 0.6180339887498949)
     chosen = np.argsort(-steps, kind="stable")[:n]
@@ -157,13 +158,13 @@ def tune_repair(fold: Fold, thresholds: Sequence[float], n_repeats: int) -> tupl
     """
     # A warning about noise does not change the recommendation.
     with catch_warnings(action="ignore", category=NoiseWarning):
-        tuning = fairshap.tune(
+        tuning = tune(
             fold.X,
             fold.y,
             make_model(),
             sensitive=fold.sensitive,
             privileged=_PRIVILEGED,
-            feature_groups=fold.players,
+            feature_groups=fold.feature_groups,
             thresholds=tuple(thresholds),
             selectors=("threshold",),
             counterfactuals=("edited", "all"),
@@ -177,9 +178,9 @@ def tune_repair(fold: Fold, thresholds: Sequence[float], n_repeats: int) -> tupl
         return tuning.recommended, ("Baseline", "RSA")[tuning.taken]
     picked = tuning.repair
     return tuning.recommended, {
-        "players": picked.explainer.feature_groups,
+        "feature_groups": picked.explainer.feature_groups,
         "threshold": picked.selector.threshold,
-        "twins": picked.counterfactuals,
+        "counterfactuals": picked.counterfactuals,
     }
 
 
@@ -199,9 +200,9 @@ def judge(model: Any, fold: Fold, rows: np.ndarray | None = None, *, sees_attrib
     }
     found = {
         "accuracy": metrics.accuracy(fold.y_test, predicted),
-        "dp": metrics.demographic_parity(fold.y_test, predicted, **groups),
-        "eo": metrics.equal_opportunity(fold.y_test, predicted, **groups),
-        "pqp": metrics.predictive_quality_parity(fold.y_test, predicted, **groups),
+        "dp": metrics.demographic_parity_difference(fold.y_test, predicted, **groups),
+        "eo": metrics.equal_opportunity_difference(fold.y_test, predicted, **groups),
+        "pqp": metrics.predictive_parity_difference(fold.y_test, predicted, **groups),
     }
     if sees_attribute:
         found["dr"] = metrics.discriminative_risk(

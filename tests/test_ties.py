@@ -28,7 +28,7 @@ from fairshap import (
 )
 from fairshap._ties import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _explain
-from fairshap.attribution._permutations import _is_clear
+from fairshap.attribution._rows import _is_clear
 from fairshap.exceptions import FairshapWarning, NothingToRepairWarning
 from tests.conftest import examples, to_library
 
@@ -132,33 +132,6 @@ def test_ties_with_the_threshold_are_edited(german):
     assert reached <= set(cells(walked))
 
 
-@pytest.mark.skip(reason="not ported yet")
-def test_both_routes_have_the_same_report(german):
-    from fairshap.report._columns import column_lines
-    from fairshap.report._findings import findings_of
-    from fairshap.report._rows import ledger_data, riskiest_rows
-    from fairshap.report._thresholds import Sweep
-
-    pages = []
-    for route in ("trees", "calls"):
-        findings = findings_of(german[route, "threshold"])
-        sweep = Sweep.of(findings)
-        rows = [
-            (card["row"], [line["column"] for line in card["lines"]])
-            for card in riskiest_rows(findings, False)
-        ]
-        pages.append((column_lines(findings), rows, ledger_data(findings, False), sweep.cells.tolist()))
-        for line in pages[-1][0][0]:
-            assert int(line["rows"]) >= int(line["edits"])
-    walked, called = pages
-    for mine, other in zip(walked[0][0], called[0][0], strict=True):
-        assert {k: v for k, v in mine.items() if k != "share"} == {
-            k: v for k, v in other.items() if k != "share"
-        }
-    assert walked[1:] == called[1:]
-
-
-@pytest.mark.skip(reason="not ported yet")
 def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):
     from fairshap.cli._main import run
 

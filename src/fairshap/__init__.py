@@ -10,7 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairshap import attribution, datasets, edits, exceptions, matching, metrics, mitigation, model_selection
+    from fairshap import (
+        attribution,
+        datasets,
+        edits,
+        exceptions,
+        matching,
+        metrics,
+        mitigation,
+        model_selection,
+    )
     from fairshap._models import ColumnEncoder
     from fairshap.attribution import Explainer, Explanation, explain
     from fairshap.edits import (

@@ -165,6 +165,9 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     True
     """
 
+    # Found out if a model is ever trained on rows that have counterfactuals.
+    _weighing: Weighing | None = None
+
     def __init__(
         self,
         estimator: Any = None,
@@ -252,7 +255,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         if isinstance(threshold, str) and threshold == "auto":
             from fairshap._crossval import best_threshold
 
-            threshold = best_threshold(self, problem, y)
+            threshold = best_threshold(self, problem)
         recipe = self._recipe(threshold)
         explanation = self._explain(problem, recipe)
         repaired = recipe.follow(explanation, X, y, self._refit)
@@ -483,21 +486,28 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             self.counterfactuals,
         )
 
-    def _explain(self, problem: Setting, recipe: Recipe, known: Explanation | None = None) -> Explanation:
-        """Explain the model that is fitted on a table, or that of a known explanation, with its matches."""
+    def _explain(
+        self, problem: Setting, *recipes: Recipe, model: Any = None, known: Explanation | None = None
+    ) -> Explanation:
+        """Explain a model on a table, for recipes to follow.
+
+        The model is fitted, and the rows are matched, unless a model or an explanation of the same matches is
+        known.
+        """
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
-        recipe.check(problem, features)
-        reach = recipe.selector.reach(default_threshold(problem.target))
+        for recipe in recipes:
+            recipe.check(problem, features)
+        reaches = [recipe.selector.reach(default_threshold(problem.target)) for recipe in recipes]
+        reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
-        # Found out if a model is ever trained on rows that have counterfactuals.
-        self._weighing: Weighing | None = None
+        self._weighing = None
+        if model is None:
+            model = self._fitted_model(problem) if known is None else known.model
         if known is not None:
-            return explain_matched(known.model, problem, known.match_plan, features, options)
-        model = self._fitted_model(problem)
+            return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
             problem,
-            problem.y,
             self.matcher,
             n_jobs=self.n_jobs,
             verbose=self.verbose,

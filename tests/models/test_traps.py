@@ -19,8 +19,8 @@ from xgboost import XGBClassifier, XGBRFClassifier
 from fairshap import MatchPlan, attribute
 from fairshap._frames import Table
 from fairshap._models import NotNativeError, Scorer
-from fairshap._models._ensemble import Ensemble, Nodes, assemble
-from fairshap._models._native import rank_table
+from fairshap._models.ranks import rank_table
+from fairshap._models.trees import Ensemble, Nodes, assemble
 from fairshap.attribution import _attribute
 
 N = 500

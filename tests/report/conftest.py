@@ -34,5 +34,10 @@ def fitted() -> FairSHAP:
 
 
 @pytest.fixture(scope="session")
+def audit(fitted):
+    return fitted.report(audit=True)
+
+
+@pytest.fixture(scope="session")
 def report(fitted):
     return fitted.report(title=f"Hostile {SCRIPT}", command=f"fairshap {IMAGE}")

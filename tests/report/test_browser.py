@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from sklearn.linear_model import LogisticRegression
 
-from fairshap import FairSHAP
+from fairshap import Budget, FairSHAP
 from tests.report.conftest import HOSTILE, hostile_table
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -70,7 +70,7 @@ def test_nothing_complains_nothing_leaves_the_page_and_text_stays_text(page):
 
 def test_the_slider_answers_to_the_keyboard(page, report):
     slider, out = (page.find_element(By.ID, name) for name in ("threshold-range", "threshold-out"))
-    assert "(as taken)" in out.text
+    assert "(chosen)" in out.text
     slider.send_keys(Keys.HOME)
     wait(page, lambda: f"{report.sweep.cells[0]:,} cells in {report.sweep.rows[0]:,} rows" in out.text)
     assert f"{report.sweep.risk[0]:.4f}" in out.text
@@ -79,32 +79,34 @@ def test_the_slider_answers_to_the_keyboard(page, report):
 def test_the_printed_page_says_how_much_of_the_ledger_it_holds(page, fitted):
     total = len(fitted.edits_)
     said = page.find_element(By.CSS_SELECTOR, "#ledger > p")
-    assert said.text.startswith("Every edit: which cell")
+    assert said.text.startswith("Every edit: the cell")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert len(column(page, 0)) == 50 < total
-    assert said.text.startswith(f"The 50 largest of {total:,} edits: which cell")
+    assert said.text.startswith(f"The 50 largest of {total:,} edits: the cell")
     assert said.text.endswith(
-        "The ledger's file holds all of them: --edits on the command line, edits_.write in Python."
+        "The ledger file has all of them: --edits on the command line, edits_.write in Python."
     )
     page.execute_script("document.getElementById('ledger-next').click()")
     n_shown = len(column(page, 0))
     assert said.text.startswith(f"{n_shown} of {total:,} edits, as searched and sorted on the screen: ")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert said.text.startswith("Every edit: which cell")
+    assert said.text.startswith("Every edit: the cell")
 
 
 def test_a_short_ledger_is_printed_whole(browser, tmp_path):
     X, y = hostile_table()
-    model = FairSHAP(LogisticRegression(), sensitive="sex", privileged="m", threshold=0.005, random_state=0)
-    report = model.set_params(strategy="budget", budget=20).fit(X, y).report()
+    model = FairSHAP(
+        LogisticRegression(), sensitive="sex", privileged="m", selector=Budget(20), random_state=0
+    )
+    report = model.fit(X, y).report(audit=True)
     report.write(tmp_path / "report.html")
     browser.get((tmp_path / "report.html").as_uri())
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     said = browser.find_element(By.CSS_SELECTOR, "#ledger > p").text
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert len(column(browser, 0)) == len(model.edits_) == 20
-    assert said.startswith("Every edit: which cell")
-    assert said.endswith("from which row.")
+    assert said.startswith("Every edit: the cell")
+    assert said.endswith("and the reference row.")
 
 
 def test_the_ledger_is_searched_and_sorted(page, fitted):

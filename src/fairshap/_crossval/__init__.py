@@ -1,42 +1,59 @@
-"""Evaluation: what a repair does to a model, on rows that it was not trained on."""
+"""The fold engine: what models do on rows that they were not trained on."""
 
-from fairshap._crossval._folds import Folds, make_folds
-from fairshap._crossval._judging import Judgement, judge
-from fairshap._crossval._measured import FEW, MEASURES, Measured
-from fairshap._crossval._noise import SHUFFLES, is_within_noise, shuffled_risk, warn_if_noise
-from fairshap._crossval._trials import (
-    Consultant,
-    Outcome,
-    Trial,
-    Tried,
-    quiet_about_references,
-    run_trials,
-    warn_of_skipped,
+from fairshap._crossval.evaluation import Evaluation, Measures, is_within_noise, warn_if_noise
+from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk, strata_of
+from fairshap._crossval.measures import GAPS, MEASURES, MIN_COMPARED, Measure, critical_value
+from fairshap._crossval.objective import (
+    OBJECTIVES,
+    Objective,
+    Ranking,
+    check_objective,
+    describe_objective,
 )
-from fairshap._crossval._tuning import OBJECTIVES, Objective, Table, check_objective, describe_objective
+from fairshap._crossval.trials import (
+    THRESHOLDS,
+    CrossValidation,
+    Trained,
+    Trial,
+    best_threshold,
+    check_two_labels,
+    check_unfitted,
+    draw_seed,
+    said_once,
+    warn_of_skipped,
+    with_params,
+)
 
 __all__ = [
-    "FEW",
+    "GAPS",
     "MEASURES",
+    "MIN_COMPARED",
     "OBJECTIVES",
-    "SHUFFLES",
-    "Consultant",
+    "THRESHOLDS",
+    "CrossValidation",
+    "Evaluation",
     "Folds",
-    "Judgement",
-    "Measured",
+    "Measure",
+    "Measures",
     "Objective",
-    "Outcome",
-    "Table",
+    "Predictions",
+    "Ranking",
+    "Trained",
     "Trial",
-    "Tried",
+    "best_threshold",
     "check_objective",
+    "check_two_labels",
+    "check_unfitted",
+    "critical_value",
     "describe_objective",
+    "draw_seed",
     "is_within_noise",
     "judge",
     "make_folds",
-    "quiet_about_references",
-    "run_trials",
+    "said_once",
     "shuffled_risk",
+    "strata_of",
     "warn_if_noise",
     "warn_of_skipped",
+    "with_params",
 ]

@@ -1,21 +1,21 @@
-"""Models: a fitted model as the numbers that risk is measured on, and how an estimator becomes one.
+"""Models: how an estimator is fitted, and a fitted model as the numbers that risk is measured on.
 
-``fairshap._models._native``, a tree ensemble as arrays, is imported where it is needed: with it comes
-numba, which a small table never waits for.
+``ranks`` and ``linear``, which read a model's own trees or weights, are imported where they are needed: with
+them comes numba, which a small table never waits for.
 """
 
-from fairshap._models._encoding import ColumnEncoder
-from fairshap._models._errors import NotNativeError
-from fairshap._models._fitting import (
+from fairshap._models.encoding import ColumnEncoder
+from fairshap._models.fitting import (
+    Weighing,
     default_estimator,
     fit_model,
+    fit_weighted,
     is_frozen,
     needs_columns,
+    repeats_of,
 )
-from fairshap._models._kinds import takes_quantities
-from fairshap._models._risk import Risk
-from fairshap._models._scorer import Scorer
-from fairshap._models._weighing import Weighing, fit_weighted, repeats_of
+from fairshap._models.risk import Risk
+from fairshap._models.scorer import NotNativeError, Scorer, takes_quantities
 
 __all__ = [
     "ColumnEncoder",

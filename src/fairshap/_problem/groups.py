@@ -83,26 +83,12 @@ class Groups:
     ) -> "Groups":
         """Return the groups by some columns of a table.
 
-        A value or several values name the privileged side of a category, and every privileged value
-        is compared with every other one. An interval or a function splits a quantity, whose
-        value is then compared with the median of the other side. Several columns make a group of each
-        combination that occurs.
-
-        Parameters
-        ----------
-        table : Table
-            The rows.
-        columns : sequence of int
-            Where the attribute stands in it.
-        privileged : value, list of values, pandas.Interval or function
-            Which values are privileged; a tuple for several columns.
-        comparison : {"max", "mean", "random"}, default="max"
-            What the risk is where there are more than two values: the largest or the mean difference,
-            or that between the row's own value and one of the other side that is drawn for it.
-        min_group_size : int, optional
-            Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
-        random_state : int, RandomState instance or None
-            The source of the values that are drawn.
+        A value or several values name the privileged side of a category, and every privileged value is
+        compared with every other one. An interval or a function splits a quantity, whose value is then
+        compared with the median of the other side. Several columns make a group of each combination that
+        occurs; unprivileged groups of fewer rows than ``min_group_size`` are taken as one. With more than two
+        values the risk is the largest or the mean difference, or that between the row's own value and one of
+        the other side that is drawn for it ("random").
         """
         if comparison not in COMPARISONS:
             raise InputError(

@@ -64,20 +64,8 @@ class Labels:
     ) -> "Labels":
         """Return the labels of a target.
 
-        Parameters
-        ----------
-        y : array-like
-            The target.
-        n_rows : int
-            How many values it must have.
-        positive : label, optional
-            The positive label; by default the larger one of two.
-        bins : int, optional
-            Into how many quantile bins the target is cut: 10 for a quantity, fewer for less than 200 rows.
-            Labels that are numbers are cut only if it is given.
-        is_quantity : bool, optional
-            Whether the target is a quantity. By default it is one if it has more than two values and some are
-            no whole numbers, or if it is cut into bins.
+        By default it is a quantity if it has more than two values and some are no whole numbers, or if it is
+        cut into quantile ``bins``: 10 for a quantity, fewer for less than 200 rows.
 
         Examples
         --------

@@ -7,10 +7,10 @@ from joblib import effective_n_jobs
 from scipy.special import expit
 
 from fairshap._frames import Players
-from fairshap._kernels.additive import FEW, MOST, Sums, gauss_rules, solve_sums
-from fairshap._kernels.games import coalition_weights
-from fairshap._models._linear import is_linear, read_linear
-from fairshap._models._risk import Risk, risk_of_scores
+from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
+from fairshap._kernels.trees.games import coalition_weights
+from fairshap._models.linear import is_linear, read_linear
+from fairshap._models.risk import Risk, risk_of_scores
 from fairshap._progress import Progress
 from fairshap._threads import in_threads
 from fairshap._typing import Bools, Floats, Ints

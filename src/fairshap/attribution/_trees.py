@@ -8,15 +8,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from fairshap._frames import Players
-from fairshap._kernels.choosing import choose_players
-from fairshap._kernels.estimating import coalition_risks
-from fairshap._kernels.games import coalition_weights
-from fairshap._kernels.pairs import count_players, solve_pairs
-from fairshap._kernels.paths import MOST_PLAYERS
-from fairshap._kernels.trees import active_counts
-from fairshap._kernels.walking import make_walker
+from fairshap._kernels.trees.choices import choose_players
+from fairshap._kernels.trees.ensemble import active_counts
+from fairshap._kernels.trees.estimates import coalition_risks
+from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
+from fairshap._kernels.trees.pairs import count_players, solve_pairs
+from fairshap._kernels.trees.walker import make_walker
 from fairshap._models import NotNativeError, Risk
-from fairshap._models._native import rank_table
+from fairshap._models.ranks import rank_table
 from fairshap._progress import Progress
 from fairshap._threads import in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
@@ -88,7 +87,6 @@ class TreeGame:
         self.walker = make_walker(
             ensemble.trees,
             np.isin(table.column, risk.setting.columns),
-            ensemble.depth,
             table.ranks,
             player,
             len(players.names),
@@ -175,7 +173,7 @@ class TreeGame:
     ) -> tuple[Bools, Bools]:
         """Return the players to replace in each pair, and which pairs have too many to tell.
 
-        The parameters are those of :func:`~fairshap._kernels.choosing.choose_players`.
+        The parameters are those of :func:`~fairshap._kernels.trees.choices.choose_players`.
         """
         n = len(self.rows)
         everyone = np.arange(n)

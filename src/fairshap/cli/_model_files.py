@@ -15,9 +15,9 @@ from fairshap.exceptions import FileError, MissingExtraError, ModelError
 # Types that skops has not looked at and that do nothing when they are opened.
 _TRUSTED = frozenset(
     [
-        "fairshap._models._encoding.ColumnEncoder",
-        "fairshap._models._encoding._Category",
-        "fairshap._models._encoding._Number",
+        "fairshap._models.encoding.ColumnEncoder",
+        "fairshap._models.encoding._Category",
+        "fairshap._models.encoding._Number",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     ]
 )

@@ -1,10 +1,16 @@
-"""What can be asked of every command, in groups."""
+"""Options that commands share, in groups."""
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+from fairshap.cli._texts import split
+from fairshap.edits import REJECTIONS, EditConstraints
+
+if TYPE_CHECKING:
+    from fairshap.cli._problem import Problem
 
 _TABLE, _MODEL, _REPAIR, _MEASURING, _OUTPUT = "Table", "Model", "Repair", "Measuring", "Output"
 
@@ -90,13 +96,13 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """The model that is asked."""
+    """The model that is explained."""
 
     model: Annotated[
         str,
         _option(
             "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic, svm; or the file of a "
-            "fitted model, which is asked and never retrained (.json, .ubj, .txt, .skops, .pkl, .joblib).",
+            "fitted model, which is explained and never retrained (.json, .ubj, .txt, .skops, .pkl, .joblib).",
             _MODEL,
             "--model",
             "-m",
@@ -133,20 +139,20 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitOptions:
-    """What a repair may touch."""
+class ConstraintOptions:
+    """Which cells a repair may edit, and how rows are matched."""
 
     frozen: Annotated[Texts, _option("Columns that are never edited.", _REPAIR, metavar="A,B")] = None
     editable: Annotated[Texts, _option("The only columns that are edited.", _REPAIR, metavar="A,B")] = None
-    max_row_edits: Annotated[int | None, _option("Edits in a row, at most.", _REPAIR, min=1)] = None
-    direction: Annotated[
-        str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
-    ] = "both"
-    guard: Annotated[
+    max_per_row: Annotated[int | None, _option("Edits in a row, at most.", _REPAIR, min=1)] = None
+    group: Annotated[str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)] = (
+        "both"
+    )
+    reject_if: Annotated[
         Texts,
         _option(
-            "Leave rows whose risk would rise (risk), or label be less likely (label); none by default. tune "
-            "tries several, such as none,label.",
+            "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
+            "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
             _REPAIR,
             metavar="NAME",
         ),
@@ -154,6 +160,33 @@ class LimitOptions:
     plausible: Annotated[
         bool, _option("Only combinations of categories that occur.", _REPAIR, "--plausible")
     ] = False
-    matching: Annotated[str, _option("How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)] = (
+    matcher: Annotated[str, _option("How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)] = (
         "nearest"
     )
+
+    def check(self, problem: "Problem") -> None:
+        """Raise an error, before any work is done, if a column that is named is not there."""
+        for what, texts in (("frozen", self.frozen), ("editable", self.editable)):
+            for name in split(texts):
+                problem.source.find(name, what)
+
+    def rejections(self) -> list[Any]:
+        """Return when edits of a row are taken back, one for each name."""
+        names = split(self.reject_if) or ["none"]
+        for name in names:
+            if name not in ("none", *REJECTIONS):
+                raise typer.BadParameter(
+                    f"--reject-if {name} is not known; give none, {' or '.join(REJECTIONS)}"
+                )
+        return [None if name == "none" else name for name in names]
+
+    def constraints(self, reject_if: Any = None) -> EditConstraints:
+        """Return the constraints that the options stand for."""
+        return EditConstraints(
+            frozen=split(self.frozen) or None,
+            editable=split(self.editable) or None,
+            max_per_row=self.max_per_row,
+            group=self.group,  # type: ignore[arg-type]
+            plausible=self.plausible,
+            reject_if=reject_if,
+        )

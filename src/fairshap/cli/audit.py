@@ -8,8 +8,9 @@ import pandas as pd
 import typer
 
 from fairshap import FairSHAP
+from fairshap._crossval import MEASURES, MIN_COMPARED, Evaluation
 from fairshap._ties import steps
-from fairshap.cli._measures import MEANINGS, between, describe_folds, describe_measures, print_notes
+from fairshap.cli._measures import between, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import (
     FileOptions,
@@ -25,10 +26,9 @@ from fairshap.cli._output import Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, write_all
-from fairshap.model_selection import Comparison, evaluate_fitted
-from fairshap.model_selection import evaluate as compare
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
-from fairshap._crossval import FEW
+from fairshap.model_selection import evaluate as compare
+from fairshap.model_selection import evaluate_fitted
 
 
 def audit(
@@ -38,7 +38,9 @@ def audit(
     model: ModelOptions,
     run: RunOptions,
     page: ReportOptions,
-    threshold: Annotated[float, typer.Option(help="From which attribution on a cell is counted.")] = 0.05,
+    threshold: Annotated[
+        float, typer.Option(help="The smallest Shapley value of a cell that is counted.")
+    ] = 0.05,
     folds: Folds = None,
     repeats: Repeats = None,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
@@ -56,22 +58,25 @@ def audit(
         output.note(note)
     with output.warnings(NothingToRepairWarning, MarginWarning):
         measured = measure(estimator, problem, folds, repeats, run)
-        asked = FairSHAP(
+        repair = FairSHAP(
             estimator,
             **problem.who,
-            positive=problem.positive,
             threshold=threshold,
             random_state=run.seed,
             n_jobs=run.jobs,
             verbose=run.verbose,
         ).fit(problem.X, problem.y)
-        compared = measured.for_report()
         write_all(
-            [(page.report, lambda: make_page(context, page, problem, asked, compared=compared, audit=True))],
+            [
+                (
+                    page.report,
+                    lambda: make_page(context, page, problem, repair, evaluation=measured, audit=True),
+                )
+            ],
             force=force,
         )
     groups = measured.groups()
-    columns, rows = _columns(asked), _rows(asked, problem, top)
+    columns, rows = _columns(repair), _rows(repair, problem, top)
     _print(output, problem, measured, groups, columns, rows)
     if page.report is not None:
         output.line()
@@ -91,7 +96,7 @@ def audit(
 
 def measure(
     estimator: Any, problem: Problem, folds: int | None, repeats: int | None, run: RunOptions
-) -> Comparison:
+) -> Evaluation:
     """Return what a model does: on folds, or one from a file on the table itself."""
     who = {**problem.who, "positive": problem.positive}
     if from_file(estimator):
@@ -110,33 +115,34 @@ def measure(
     )
 
 
-def _columns(asked: FairSHAP) -> pd.DataFrame:
+def _columns(repair: FairSHAP) -> pd.DataFrame:
     """Return one line for each column: what it adds to the risk, the most first."""
-    phi = asked.attributions_.values
-    counts = pd.Series(asked.edits_.column, dtype=object).value_counts()
+    phi = repair.explanation_.values
+    counts = pd.Series(repair.edits_.column, dtype=object).value_counts()
     frame = pd.DataFrame(
         {
-            "column": [str(name) for name in asked.attributions_.players],
+            "column": [str(name) for name in repair.explanation_.feature_names],
             "mean_attribution": np.nanmean(phi, axis=0),
             "largest_attribution": np.nanmax(phi, axis=0),
-            "cells": [int(counts.get(name, 0)) for name in asked.attributions_.players],
+            "cells": [int(counts.get(name, 0)) for name in repair.explanation_.feature_names],
         }
     )
     return frame.sort_values("mean_attribution", ascending=False, ignore_index=True)
 
 
-def _rows(asked: FairSHAP, problem: Problem, top: int) -> pd.DataFrame:
+def _rows(repair: FairSHAP, problem: Problem, top: int) -> pd.DataFrame:
     """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
-    attributions, matches = asked.attributions_, asked.matches_.frame()
-    risk = np.nan_to_num(attributions.risk, nan=-1.0)
+    explanation = repair.explanation_
+    matches = explanation.match_plan.frame()
+    risk = np.nan_to_num(explanation.risk, nan=-1.0)
     best = matches.sort_values(["row", "weight"], ascending=[True, False]).drop_duplicates("row")
     reference = best.set_index("row")["reference"]
     lines = []
-    for row in np.argsort(-steps(risk, attributions.unit), kind="stable")[:top].tolist():
-        phi = attributions.values[row]
+    for row in np.argsort(-steps(risk, explanation.unit), kind="stable")[:top].tolist():
+        phi = explanation.values[row]
         line: dict[str, Any] = {"row": row, "risk": risk[row], "group": _group_of(problem, row)}
         if row in reference.index and not np.isnan(phi).all():
-            name = attributions.players[int(np.nanargmax(steps(phi, attributions.unit)))]
+            name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
             other = int(reference[row])
             line |= {
                 "column": str(name),
@@ -158,7 +164,7 @@ def _group_of(problem: Problem, row: int) -> str:
 def _print(
     output: Output,
     problem: Problem,
-    measured: Comparison,
+    measured: Evaluation,
     groups: pd.DataFrame,
     columns: pd.DataFrame,
     rows: pd.DataFrame,
@@ -170,14 +176,14 @@ def _print(
         ["measure", "value", "from", "to", "between", "meaning"],
         [
             (
-                name.upper() if name != "accuracy" else name,
+                measure.label,
                 line[name],
                 line[f"{name}_low"],
                 line[f"{name}_high"],
                 between(measured, name),
-                what,
+                measure.description,
             )
-            for name, what in MEANINGS.items()
+            for name, measure in MEASURES.items()
         ],
         left=(0, 4, 5),
     )
@@ -189,7 +195,7 @@ def _print(
     output.table(head, [(one["group"], *(one[name] for name in names)) for _, one in groups.iterrows()])
     few = groups["group"][groups["few"]]
     if len(few):
-        output.line(f"Too few rows to be compared (under {FEW}): {', '.join(few)}.")
+        output.line(f"Too few rows to be compared (under {MIN_COMPARED}): {', '.join(few)}.")
     output.line()
     output.line("Through which columns: what each adds to the risk")
     output.table(

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from fairshap.cli._models import make_model
-from fairshap.cli._options import FileOptions, Force, LimitOptions, RunOptions, TableOptions
+from fairshap.cli._options import ConstraintOptions, FileOptions, Force, RunOptions, TableOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import open_problem
 from fairshap.cli._repaired import repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._writing import check_writable, trial_folder, write_all
-from fairshap.cli.repair import RecipeOptions, describe, print_check, print_repair, repair_table
+from fairshap.cli.repair import SelectorOptions, describe, print_check, print_repair, repair_table
 
 _MODEL = "hist-gradient-boosting"
 
@@ -37,12 +37,14 @@ def demo(
     with trial_folder(out):
         check_writable([table, ledger, page], force=force)
     model = make_model(_MODEL, run, n_rows=len(problem.X))
-    done = repair_table(problem, model, model, RecipeOptions(), LimitOptions(), run, None, None, output)
+    done = repair_table(
+        problem, model, model, SelectorOptions(), ConstraintOptions(), run, None, None, output
+    )
     out.mkdir(parents=True, exist_ok=True)
     content, edits = repaired_files(problem.source, table, done.edits)
     write_all(
         [
-            (page, lambda: make_page(context, options, problem, done.repair, compared=done.for_report)),
+            (page, lambda: make_page(context, options, problem, done.repair, evaluation=done.evaluation)),
             (ledger, lambda: edits),
         ],
         lambda: problem.source.save(table, content, force=force),

@@ -5,17 +5,25 @@ from typing import Annotated
 
 import typer
 
-from fairshap.cli._measures import describe_folds, describe_measures, print_notes, with_interval
+from fairshap._crossval import Evaluation
+from fairshap.cli._measures import (
+    describe_folds,
+    describe_measures,
+    labels,
+    main_measures,
+    print_notes,
+    with_interval,
+)
 from fairshap.cli._models import from_file, get_model
 from fairshap.cli._options import FileOptions, Folds, Ledger, ModelOptions, Repeats, RunOptions, TableOptions
 from fairshap.cli._output import Output, records
 from fairshap.cli._problem import open_problem
 from fairshap.cli._texts import split
-from fairshap.model_selection import METHODS, Comparison
-from fairshap.model_selection import evaluate as compare
 from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.model_selection import METHODS
+from fairshap.model_selection import evaluate as compare
 
-_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-twins"
+_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-counterfactuals"
 
 
 def evaluate(
@@ -47,7 +55,7 @@ def evaluate(
     for note in problem.notes:
         output.note(note)
     with output.warnings(NothingToRepairWarning, MarginWarning):
-        compared = compare(
+        evaluation = compare(
             problem.X,
             problem.y,
             estimator,
@@ -61,13 +69,13 @@ def evaluate(
             n_jobs=run.jobs,
             verbose=run.verbose,
         )
-    print_comparison(output, compared)
+    print_evaluation(output, evaluation)
     output.json(
         data=problem.describe(),
         model=model.model,
-        **describe_folds(compared),
-        methods=describe_measures(compared),
-        changes=records(compared.changes()),
+        **describe_folds(evaluation),
+        methods=describe_measures(evaluation),
+        changes=records(evaluation.differences()),
     )
 
 
@@ -80,19 +88,19 @@ def _default_methods(output: Output) -> list[str]:
     return names
 
 
-def print_comparison(output: Output, compared: Comparison) -> None:
+def print_evaluation(output: Output, evaluation: Evaluation) -> None:
     """Print the methods with their intervals."""
-    output.line(f"All held-out rows together, {compared.folds} [95 % interval]")
-    measures = ["accuracy", "dr", "dp", "eo", "pqp"]
+    output.line(f"All held-out rows together, {evaluation.folds} [95 % interval]")
+    measures = main_measures()
     output.table(
-        ["method", "accuracy", "DR", "DP", "EO", "PQP", "cells edited"],
+        ["method", *labels(measures), "cells edited"],
         [
             (line["method"], *(with_interval(line, name) for name in measures), f"{line['share']:.2%}")
-            for _, line in compared.frame().iterrows()
+            for _, line in evaluation.frame().iterrows()
         ],
     )
-    print_notes(output, compared)
-    moved = compared.frame().query("abs(raw_dr - dr) > 1e-9")
+    print_notes(output, evaluation)
+    moved = evaluation.frame().query("abs(raw_dr - dr) > 1e-9")
     if len(moved):
         said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())
         output.line()

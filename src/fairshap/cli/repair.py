@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-import pandas as pd
 import typer
+from sklearn.base import clone
 
-from fairshap import Edits, FairSHAP
+from fairshap import Budget, Edits, FairSHAP, Iterative, OptimalSubset, Threshold, evaluate
+from fairshap._crossval import MEASURES, Evaluation
 from fairshap._io import MARKED
-from fairshap.cli._measures import MEANINGS, between, describe_folds, describe_measures, print_notes
+from fairshap.cli._measures import between, describe_folds, describe_measures, print_notes
 from fairshap.cli._models import from_file, get_model, make_model, model_file
 from fairshap.cli._options import (
+    ConstraintOptions,
     FileOptions,
     Force,
-    LimitOptions,
     ModelOptions,
     Repeats,
     RunOptions,
@@ -25,11 +26,8 @@ from fairshap.cli._output import Output, records
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._texts import plain, split
+from fairshap.cli._texts import plain
 from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
-from fairshap.model_selection import Comparison
-from fairshap.model_selection import evaluate as compare
-from fairshap.edits import Guard
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     FewReferencesWarning,
@@ -43,18 +41,22 @@ from fairshap.exceptions import (
 _PANEL = "Repair"
 
 
+SELECTORS = ("threshold", "budget", "optimal", "iterative")
+
+
 @dataclass(frozen=True, slots=True)
-class RecipeOptions:
-    """Which cells are replaced."""
+class SelectorOptions:
+    """Which cells are edited."""
 
     threshold: Annotated[
         str,
         typer.Option(
-            help="The smallest attribution that leads to an edit; auto tries several on folds.",
+            help="The smallest Shapley value that leads to an edit, and what a cell costs by optimal; auto "
+            "tries several on folds.",
             rich_help_panel=_PANEL,
         ),
     ] = "0.05"
-    strategy: Annotated[
+    selector: Annotated[
         str,
         typer.Option(help="threshold, budget, optimal or iterative.", rich_help_panel=_PANEL),
     ] = "threshold"
@@ -63,23 +65,49 @@ class RecipeOptions:
         typer.Option(help="Cells to edit at most: a number, or a share below 1.", rich_help_panel=_PANEL),
     ] = None
 
+    def choice(self) -> dict[str, Any]:
+        """Return the parameters of FairSHAP that the options stand for."""
+        if self.selector not in SELECTORS:
+            known = ", ".join(SELECTORS)
+            raise typer.BadParameter(f"--selector {self.selector} is not known; give one of {known}")
+        if self.threshold == "auto":
+            if self.selector != "threshold" or self.budget is not None:
+                raise typer.BadParameter(
+                    "--threshold auto tries repairs by --selector threshold on folds; give a number"
+                )
+            return {"threshold": "auto"}
+        try:
+            threshold = float(self.threshold)
+        except ValueError as error:
+            raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
+        budget = self.budget
+        if budget is not None and budget >= 1 and budget.is_integer():
+            budget = int(budget)
+        if self.selector == "budget":
+            if budget is None:
+                raise typer.BadParameter(
+                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.005"
+                )
+            return {"selector": Budget(budget)}
+        if self.selector == "optimal":
+            if budget is not None:
+                raise typer.BadParameter("--budget goes with threshold, budget and iterative, not optimal")
+            return {"selector": OptimalSubset(threshold)}
+        selector = Threshold(threshold) if budget is None else Budget(budget, threshold=threshold)
+        return {"selector": Iterative(selector) if self.selector == "iterative" else selector}
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a repair came to."""
+    """A repair, and what it does on held-out rows, if that was measured."""
 
     repair: FairSHAP
-    compared: Comparison | None
+    evaluation: Evaluation | None
 
     @property
     def edits(self) -> Edits:
         """The ledger."""
         return self.repair.edits_
-
-    @property
-    def for_report(self) -> Any:
-        """Before and after as the report takes them; None if they were not measured."""
-        return None if self.compared is None else self.compared.for_report()
 
 
 def repair(
@@ -87,8 +115,8 @@ def repair(
     file: FileOptions,
     table: TableOptions,
     model: ModelOptions,
-    recipe: RecipeOptions,
-    limits: LimitOptions,
+    selector: SelectorOptions,
+    limits: ConstraintOptions,
     run: RunOptions,
     page: ReportOptions,
     out: Annotated[
@@ -126,12 +154,12 @@ def repair(
     problem = open_problem(file, table)
     check_writable([out, edits, page.report], force=force, sources=[problem.source.path, model_file(model)])
     check_table(out, problem.source)
-    check_limits(problem, limits)
+    limits.check(problem)
     estimator = get_model(model, problem, run)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     for note in problem.notes:
         output.note(note)
-    done = repair_table(problem, estimator, retrained, recipe, limits, run, folds, repeats, output)
+    done = repair_table(problem, estimator, retrained, selector, limits, run, folds, repeats, output)
     content, ledger = repaired_files(
         problem.source,
         out,
@@ -141,7 +169,7 @@ def repair(
     )
     write_all(
         [
-            (page.report, lambda: make_page(context, page, problem, done.repair, compared=done.for_report)),
+            (page.report, lambda: make_page(context, page, problem, done.repair, evaluation=done.evaluation)),
             (edits, lambda: ledger),
         ],
         lambda: problem.source.save(out, content, force=force),
@@ -166,42 +194,53 @@ def repair_table(
     problem: Problem,
     estimator: Any,
     retrained: Any,
-    recipe: RecipeOptions,
-    limits: LimitOptions,
+    selector: SelectorOptions,
+    limits: ConstraintOptions,
     run: RunOptions,
     folds: int | None,
     repeats: int | None,
     output: Output,
 ) -> Done:
     """Repair a table, and measure on folds what the repair does."""
-    if from_file(estimator) and recipe.strategy == "iterative":
+    if from_file(estimator) and selector.selector == "iterative":
         raise ModelError(
-            "--strategy iterative trains the model again, and a model from a file is never retrained; give "
-            "another strategy, or --model the name of a kind."
+            "--selector iterative retrains the model, and a model from a file is never retrained; give "
+            "another selector, or --model the name of a kind."
         )
-    common = {**problem.who, "positive": problem.positive, "n_jobs": run.jobs, "verbose": run.verbose}
-    choice = _choice(recipe, limits)
-    is_auto = choice["threshold"] == "auto"
-    if is_auto and (from_file(estimator) or recipe.strategy == "budget"):
+    rejections = limits.rejections()
+    if len(rejections) > 1:
+        raise typer.BadParameter("--reject-if names several; a repair has one, and tune tries them")
+    choice = selector.choice()
+    is_auto = choice.get("threshold") == "auto"
+    if is_auto and from_file(estimator):
         raise ModelError(
-            "--threshold auto tries repairs on folds with a model that is trained each time, by a strategy "
-            "that has a threshold; give a number."
+            "--threshold auto tries repairs on folds with a model that is retrained each time, and a model "
+            "from a file is never retrained; give a number."
         )
+    repair = FairSHAP(
+        estimator,
+        **problem.who,
+        **choice,
+        constraints=limits.constraints(rejections[0]),
+        matcher=limits.matcher,
+        random_state=run.seed,
+        n_jobs=run.jobs,
+        verbose=run.verbose,
+    )
     with output.warnings():
-        sampler = FairSHAP(estimator, **common, **choice, random_state=run.seed)
-        sampler.fit(problem.X, problem.y)
+        repair.fit(problem.X, problem.y)
     if is_auto:
         # Also on the folds: what is measured is the repair that is written.
-        choice["threshold"] = sampler.threshold_
+        repair.set_params(threshold=repair.threshold_)
         output.note(
-            f"threshold {sampler.threshold_:g}, the most accurate on folds within a standard error of the "
+            f"threshold {repair.threshold_:g}, the most accurate on folds within a standard error of the "
             "best, for at most a point of accuracy."
         )
     if folds == 0:
-        return Done(sampler, None)
+        return Done(repair, None)
     if from_file(retrained):
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
-        return Done(sampler, None)
+        return Done(repair, None)
     # What is to be said of the references of the whole table is not said again of each fold.
     with output.warnings(
         NothingToRepairWarning,
@@ -211,74 +250,20 @@ def repair_table(
         PooledGroupsWarning,
         CopiedAttributeWarning,
     ):
-        alike, with_twins = (
-            FairSHAP(
-                estimator, **problem.who, **choice, augment=augment, random_state=run.seed, n_jobs=run.jobs
-            )
-            for augment in (None, "edited")
-        )
-        compared = compare(
+        evaluation = evaluate(
             problem.X,
             problem.y,
             retrained,
-            **common,
-            methods={"before": None, "after": alike, "with twins": with_twins},
+            **problem.who,
+            positive=problem.positive,
+            methods={"before": None, "after": clone(repair).set_params(verbose=0)},
             n_folds=folds,
             n_repeats=repeats,
             random_state=run.seed,
+            n_jobs=run.jobs,
+            verbose=run.verbose,
         )
-    return Done(sampler, compared)
-
-
-def _choice(recipe: RecipeOptions, limits: LimitOptions) -> dict[str, Any]:
-    """Return the parameters of the repair that options stand for."""
-    guards = guards_of(limits)
-    if len(guards) > 1:
-        raise typer.BadParameter("--guard names several; a repair has one, and tune tries them")
-    budget = recipe.budget
-    threshold: float | str = "auto"
-    if recipe.threshold != "auto":
-        try:
-            threshold = float(recipe.threshold)
-        except ValueError as error:
-            raise typer.BadParameter(
-                f"--threshold {recipe.threshold} is neither a number nor auto"
-            ) from error
-    return {
-        "threshold": threshold,
-        "strategy": recipe.strategy,
-        "budget": int(budget) if budget is not None and budget >= 1 and budget.is_integer() else budget,
-        "guard": guards[0],
-        **limit_params(limits),
-    }
-
-
-def check_limits(problem: Problem, limits: LimitOptions) -> None:
-    """Raise an error, before any work is done, if a column that is named is not there."""
-    for what, texts in (("frozen", limits.frozen), ("editable", limits.editable)):
-        for name in split(texts):
-            problem.source.find(name, what)
-
-
-def guards_of(limits: LimitOptions) -> list[Guard]:
-    """Return the guards that are named on the command line."""
-    names = ["none"] if limits.guard is None else split(limits.guard) or limits.guard
-    for name in names:
-        if name not in ("none", "risk", "label"):
-            raise typer.BadParameter(f"--guard {name} is not known; give none, risk or label")
-    return [False if name == "none" else cast(Guard, name) for name in names]
-
-
-def limit_params(limits: LimitOptions) -> dict[str, Any]:
-    """Return the parameters of a repair that say what it may touch."""
-    return {
-        "frozen": split(limits.frozen) or None,
-        "editable": split(limits.editable) or None,
-        "max_row_edits": limits.max_row_edits,
-        "direction": limits.direction,
-        "plausible": limits.plausible,
-        "matching": limits.matching,
-    }
+    return Done(repair, evaluation)
 
 
 def _settings(problem: Problem, repair: FairSHAP, model: str) -> dict[str, Any]:
@@ -286,40 +271,35 @@ def _settings(problem: Problem, repair: FairSHAP, model: str) -> dict[str, Any]:
     found = problem.describe()
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
     told |= {"model": Path(model).name, "threshold": repair.threshold_, "seed": repair.random_state}
-    names = ("strategy", "budget", "guard", "frozen", "editable", "max_row_edits", "direction", "plausible")
-    more = {name: getattr(repair, name) for name in (*names, "matching")}
-    told |= {name: plain(value) for name, value in more.items() if value}
-    return told
+    told |= {"selector": repr(repair.selector), "constraints": ", ".join(repair.constraints.given())}
+    told |= {"matcher": str(repair.matcher)}
+    return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 
 
 def describe(done: Done) -> dict[str, Any]:
     """Return a repair as JSON takes it."""
-    edits = done.edits
     found: dict[str, Any] = {
         "threshold": done.repair.threshold_,
-        "edits": len(edits),
-        "rows_edited": len(set(edits.row.tolist())),
-        "by_column": {
-            str(name): n for name, n in pd.Series(edits.column, dtype=object).value_counts().items()
-        },
+        "edits": len(done.edits),
+        "rows_edited": done.repair.summary_["n_edited_rows"],
+        "by_column": {str(name): n for name, n in done.repair.summary_["edits_by_column"].items()},
         "folds": None,
         "repeats": None,
         "before": None,
         "after": None,
-        "with_twins": None,
         "change": None,
     }
-    if done.compared is not None:
-        found |= describe_folds(done.compared)
-        found["before"], found["after"], found["with_twins"] = describe_measures(done.compared)
-        found["change"] = records(done.compared.changes())[1]
+    if done.evaluation is not None:
+        found |= describe_folds(done.evaluation)
+        found["before"], found["after"] = describe_measures(done.evaluation)
+        found["change"] = records(done.evaluation.differences())[1]
     return found
 
 
 def print_repair(output: Output, problem: Problem, done: Done, written: Sequence[str]) -> None:
     """Print what was measured, what was edited and where it is."""
-    if done.compared is not None:
-        _print_measures(output, done.compared)
+    if done.evaluation is not None:
+        _print_measures(output, done.evaluation)
     edits = done.edits.frame()
     cells = problem.X.size
     output.line(
@@ -332,7 +312,7 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
         output.line()
         output.line("The largest edits (rows are counted from 0)")
         output.table(
-            ["row", "column", "old", "new", "from row", "attribution"],
+            ["row", "column", "old", "new", "from row", "Shapley value"],
             [
                 (str(one.row), one.column, one.old, one.new, str(one.reference), one.phi)
                 for one in edits.nlargest(10, "phi").itertuples()
@@ -347,35 +327,27 @@ def print_repair(output: Output, problem: Problem, done: Done, written: Sequence
 def print_check(output: Output, problem: Problem, done: Done, out: str) -> None:
     """Print how to find out what the repair does; of a table that was repaired before it is said already."""
     if len(done.edits) and problem.repaired is None:
-        output.line(how_to_check(out, measured=done.compared is not None))
+        output.line(how_to_check(out, measured=done.evaluation is not None))
 
 
-def _print_measures(output: Output, compared: Comparison) -> None:
-    before, after, with_twins = (line for _, line in compared.frame().iterrows())
-    change = compared.changes().iloc[1]
-    output.line(
-        "Trained before and after the repair (edits alone, without twins), measured on held-out rows: "
-        f"{compared.folds}"
-    )
+def _print_measures(output: Output, evaluation: Evaluation) -> None:
+    before, after = (line for _, line in evaluation.frame().iterrows())
+    change = evaluation.differences().iloc[1]
+    output.line(f"Trained before and after the repair, measured on held-out rows: {evaluation.folds}")
     output.table(
         ["measure", "before", "after", "change [95 % interval]", "between", "meaning"],
         [
             (
-                name if name == "accuracy" else name.upper(),
+                measure.label,
                 before[name],
                 after[name],
                 f"{change[name]:+.4f} [{change[f'{name}_low']:+.4f}, {change[f'{name}_high']:+.4f}]",
-                between(compared, name),
-                what,
+                between(evaluation, name),
+                measure.description,
             )
-            for name, what in MEANINGS.items()
+            for name, measure in MEASURES.items()
         ],
         left=(0, 4, 5),
     )
-    print_notes(output, compared)
-    figures = ", ".join(f"{name.upper()} {with_twins[name]:.4f}" for name in MEANINGS if name != "accuracy")
-    output.line(
-        "With twins of the edited rows, which FairSHAPClassifier makes in Python: accuracy "
-        f"{with_twins['accuracy']:.4f}, {figures}."
-    )
+    print_notes(output, evaluation)
     output.line()

@@ -5,17 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from fairshap import FairSHAP
+from fairshap import Budget, FairSHAP, Iterative, OptimalSubset
 from fairshap import tune as try_repairs
+from fairshap._crossval import OBJECTIVES, check_objective
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._measures import print_noise, with_interval
+from fairshap.cli._measures import labels, main_measures, print_noise, with_interval
 from fairshap.cli._models import from_file, get_model, model_file
 from fairshap.cli._options import (
+    ConstraintOptions,
     FileOptions,
     Folds,
     Force,
     Ledger,
-    LimitOptions,
     ModelOptions,
     Repeats,
     RunOptions,
@@ -26,10 +27,8 @@ from fairshap.cli._problem import open_problem
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import split
 from fairshap.cli._writing import check_writable, write_all
-from fairshap.cli.repair import check_limits, guards_of, limit_params
+from fairshap.edits import describe_counterfactuals
 from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
-from fairshap._crossval import OBJECTIVES, check_objective
-from fairshap.repair import describe_twins
 
 
 def tune(
@@ -37,7 +36,7 @@ def tune(
     file: FileOptions,
     table: TableOptions,
     model: ModelOptions,
-    limits: LimitOptions,
+    limits: ConstraintOptions,
     run: RunOptions,
     page: ReportOptions,
     max_accuracy_drop: Annotated[
@@ -53,15 +52,15 @@ def tune(
             "such as dr=1,dp=6."
         ),
     ] = "fairness",
-    strategies: Annotated[
+    selectors: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")
     ] = None,
-    augments: Annotated[
+    counterfactuals: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Rows that get a counterfactual twin: none, edited, all, or a number for those with at "
-            "least that risk. None by default; twins need the Python API to be written.",
+            help="Rows that get a counterfactual: none, edited, all, or a number for those with at least "
+            "that risk. None by default; counterfactuals need the Python API to be written.",
         ),
     ] = None,
     folds: Folds = None,
@@ -76,7 +75,7 @@ def tune(
     problem = open_problem(file, table, edits)
     read = [problem.source.path, model_file(model), None if edits is None else Path(edits)]
     check_writable([page.report], force=force, sources=read)
-    check_limits(problem, limits)
+    limits.check(problem)
     estimator = get_model(model, problem, run)
     if from_file(estimator):
         raise ModelError(
@@ -85,9 +84,7 @@ def tune(
         )
     for note in problem.notes:
         output.note(note)
-    more: dict[str, Any] = limit_params(limits)
-    if strategies:
-        more["strategies"] = split(strategies)
+    more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
     with output.warnings(NothingToRepairWarning, MarginWarning):
         tuning = try_repairs(
             problem.X,
@@ -98,8 +95,10 @@ def tune(
             objective=_objective(objective),
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
-            augments=_augments(augments),
-            guards=guards_of(limits),
+            counterfactuals=_counterfactuals(counterfactuals),
+            reject_if=limits.rejections(),
+            constraints=limits.constraints(),
+            matcher=limits.matcher,
             n_folds=folds,
             n_repeats=repeats,
             random_state=run.seed,
@@ -112,16 +111,16 @@ def tune(
             write_all(
                 [(page.report, lambda: make_page(context, page, problem, made, tuning=tuning))], force=force
             )
-    frame = tuning.frame()
+    frame, measures = tuning.frame(), main_measures()
     output.line(f"{tuning.reason}")
     output.line()
     output.table(
-        ["candidate", "objective", "accuracy", "DR", "DP", "EO", "cells edited", "allowed", "on front"],
+        ["candidate", "objective", *labels(measures), "cells edited", "allowed", "on front"],
         [
             (
                 line["name"],
                 line["objective"],
-                *(with_interval(line, name) for name in ("accuracy", "dr", "dp", "eo")),
+                *(with_interval(line, name) for name in measures),
                 f"{line['share']:.2%}",
                 line["allowed"],
                 line["on_front"],
@@ -129,9 +128,10 @@ def tune(
             for _, line in frame.head(top).iterrows()
         ],
     )
-    print_noise(output, tuning.noise_level, tuning.is_noise)
+    if tuning.noise_level is not None:
+        print_noise(output, tuning.noise_level, tuning.is_noise)
     output.line()
-    is_repair = tuning.table.trials[tuning.taken].recipe is not None
+    is_repair = tuning.is_repair
     output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {options_of(tuning.repair)}")
     if page.report is not None:
         output.line(f"Written: {page.report}")
@@ -170,11 +170,13 @@ def _objective(text: str) -> Any:
     return weights
 
 
-def _augments(texts: list[str] | None) -> list[Any]:
+def _counterfactuals(texts: list[str] | None) -> list[Any]:
     names = split(texts) or ["none"]
     for name in names:
         if name not in ("none", "edited", "all") and not _is_number(name):
-            raise typer.BadParameter(f"--augments {name} is not known; give none, edited, all or a number")
+            raise typer.BadParameter(
+                f"--counterfactuals {name} is not known; give none, edited, all or a number"
+            )
     return [None if name == "none" else float(name) if _is_number(name) else name for name in names]
 
 
@@ -186,22 +188,36 @@ def _is_number(text: str) -> bool:
 
 
 def _parameters(repair: FairSHAP) -> dict[str, Any]:
-    threshold = float(repair.threshold or 0)
+    """Return the recommended repair as JSON takes it, in the words of the options."""
+    selector, threshold = repair.selector, repair.threshold
+    name = "threshold"
+    if isinstance(selector, Iterative):
+        name, threshold = "iterative", getattr(selector.selector, "threshold", None)
+    elif isinstance(selector, OptimalSubset):
+        name, threshold = "optimal", selector.cost
+    elif isinstance(selector, Budget):
+        name, threshold = "budget", selector.threshold
+    elif selector is not None:
+        threshold = selector.threshold  # type: ignore[attr-defined]
+    is_edited = threshold is None or float(threshold) < float("inf")
     return {
-        "strategy": repair.strategy,
-        "threshold": threshold if threshold < float("inf") else None,
-        "guard": repair.guard,
-        "augment": repair.augment,
+        "selector": name,
+        "threshold": threshold if is_edited else None,
+        "reject_if": None if repair.constraints is None else repair.constraints.reject_if,
+        "counterfactuals": repair.counterfactuals,
+        "edits": is_edited,
     }
 
 
 def options_of(repair: FairSHAP) -> str:
     """Return the options of the command that makes a repair, as far as there are."""
     found = _parameters(repair)
-    twins = found["augment"]
-    if found["threshold"] is None:
-        how = f"FairSHAP(threshold=float('inf'), augment={twins!r})"
-        return f"{describe_twins(twins)} and no edits (in Python, {how})"
-    text = f"fairshap repair ... --strategy {found['strategy']} --threshold {found['threshold']:g}"
-    text += f" --guard {found['guard']}" if found["guard"] else ""
-    return text if twins is None else f"{text}, with {describe_twins(twins)} (in Python, augment={twins!r})"
+    rows = found["counterfactuals"]
+    if not found["edits"]:
+        how = f"FairSHAP(threshold=float('inf'), counterfactuals={rows!r})"
+        return f"{describe_counterfactuals(rows)} and no edits (in Python, {how})"
+    text = f"fairshap repair ... --selector {found['selector']} --threshold {found['threshold']:g}"
+    text += f" --reject-if {found['reject_if']}" if found["reject_if"] else ""
+    if rows is None:
+        return text
+    return f"{text}, with {describe_counterfactuals(rows)} (in Python, counterfactuals={rows!r})"

@@ -1,7 +1,7 @@
 """Edits: which cells are replaced, and the ledger that accounts for each."""
 
 from fairshap.edits._certificate import Certificate, Evidence, certify
-from fairshap.edits._constraints import EditConstraints, make_constraints
+from fairshap.edits._constraints import REJECTIONS, EditConstraints, Rejection, make_constraints
 from fairshap.edits._counterfactuals import (
     CounterfactualRows,
     Counterfactuals,
@@ -22,6 +22,7 @@ from fairshap.edits._selectors import (
 )
 
 __all__ = [
+    "REJECTIONS",
     "Budget",
     "Certificate",
     "Checksums",
@@ -34,6 +35,7 @@ __all__ = [
     "Iterative",
     "OptimalSubset",
     "Recipe",
+    "Rejection",
     "Repaired",
     "Round",
     "Selector",

@@ -12,7 +12,7 @@ from fairshap._typing import Bools, Floats, Native
 from fairshap.attribution import Explanation, replay
 from fairshap.edits._ledger import Edits
 from fairshap.metrics import ParityBound
-from fairshap.metrics._risk import parity_bound, row_risks
+from fairshap.metrics._tables import parity_bound, row_risks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

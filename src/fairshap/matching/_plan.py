@@ -9,8 +9,7 @@ from fairshap._frames import Library, make_frame
 from fairshap._problem import Setting
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.matching._space import Space
-from fairshap.matching._strata import Stratum
+from fairshap.matching._space import Space, Stratum
 
 if TYPE_CHECKING:
     from fairshap.matching._diagnostics import Diagnostics

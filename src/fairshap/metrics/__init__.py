@@ -1,27 +1,33 @@
-"""Metrics: how unfair a model is, to whom, and how much of the table was changed."""
+"""Metrics: how unfair a model is, to whom, and how far a repaired table moved."""
 
-from fairshap.metrics._data import Fidelity, data_fidelity, training_adjustment_rate
-from fairshap.metrics._groups import (
+from fairshap.metrics._labels import (
     accuracy,
-    demographic_parity,
-    equal_opportunity,
-    group_table,
-    predictive_quality_parity,
-    score_demographic_parity,
+    demographic_parity_difference,
+    equal_opportunity_difference,
+    group_frame,
+    mean_score_difference,
+    predictive_parity_difference,
 )
-from fairshap.metrics._risk import ParityBound, demographic_parity_bound, discriminative_risk
+from fairshap.metrics._tables import (
+    Fidelity,
+    ParityBound,
+    data_fidelity,
+    demographic_parity_bound,
+    discriminative_risk,
+    training_adjustment_rate,
+)
 
 __all__ = [
     "Fidelity",
     "ParityBound",
     "accuracy",
     "data_fidelity",
-    "demographic_parity",
     "demographic_parity_bound",
+    "demographic_parity_difference",
     "discriminative_risk",
-    "equal_opportunity",
-    "group_table",
-    "predictive_quality_parity",
-    "score_demographic_parity",
+    "equal_opportunity_difference",
+    "group_frame",
+    "mean_score_difference",
+    "predictive_parity_difference",
     "training_adjustment_rate",
 ]

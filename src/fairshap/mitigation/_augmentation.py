@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from fairshap._problem import Comparison, Labels, Privileged, check_order, check_weights
-from fairshap.edits import Counterfactuals
 from fairshap._typing import Native
+from fairshap.edits import Counterfactuals
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Sampler
 

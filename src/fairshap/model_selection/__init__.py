@@ -1,8 +1,21 @@
-"""Comparing: FairSHAP and what people would use instead, on the same folds."""
+"""Model selection: mitigation methods side by side, and the search for a repair."""
 
-from fairshap.model_selection._comparison import Comparison
-from fairshap.model_selection._evaluate import evaluate
-from fairshap.model_selection._fitted import evaluate_fitted
-from fairshap.model_selection._methods import METHODS, make_method
+from fairshap._crossval import MEASURES, Evaluation
+from fairshap.model_selection._curve import budget_curve
+from fairshap.model_selection._evaluate import METHODS, evaluate, evaluate_fitted, make_method
+from fairshap.model_selection._holdout import HoldoutCheck, holdout_check
+from fairshap.model_selection._tune import Tuning, tune
 
-__all__ = ["METHODS", "Comparison", "evaluate", "evaluate_fitted", "make_method"]
+__all__ = [
+    "MEASURES",
+    "METHODS",
+    "Evaluation",
+    "HoldoutCheck",
+    "Tuning",
+    "budget_curve",
+    "evaluate",
+    "evaluate_fitted",
+    "holdout_check",
+    "make_method",
+    "tune",
+]

@@ -1,43 +1,87 @@
-"""The loop over folds and methods."""
+"""Mitigation methods side by side on the same folds."""
 
+import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
-from warnings import catch_warnings
 
-import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
 
-from fairshap._frames import open_store
-from fairshap._models import Weighing, default_estimator, is_frozen
-from fairshap._problem import Labels, Privileged, Setting, warn_of_copies
-from fairshap._progress import Progress
-from fairshap._typing import Native
-from fairshap.model_selection._comparison import Comparison
-from fairshap.model_selection._methods import read_methods
-from fairshap.exceptions import (
-    CopiedAttributeWarning,
-    InputError,
-    MissingExtraError,
-    PooledGroupsWarning,
-    TargetError,
-    WeightsWarning,
-)
-from fairshap.mitigation import BaselineClassifier, SensitiveRemover
+from fairshap import mitigation
 from fairshap._crossval import (
-    Judgement,
-    Measured,
+    CrossValidation,
+    Evaluation,
+    Trained,
+    Trial,
+    check_two_labels,
+    draw_seed,
     judge,
-    make_folds,
-    shuffled_risk,
     warn_if_noise,
     warn_of_skipped,
+    with_params,
 )
+from fairshap._messages import did_you_mean, listing
+from fairshap._models import default_estimator
+from fairshap._problem import Privileged, Setting
+from fairshap._typing import Native
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import InputError, PooledGroupsWarning
 
-# Parameters of the methods that also say how the rows are compared when judging.
-_COMPARED = ("comparison", "min_group_size")
+#: What each name of a method stands for.
+METHODS: dict[str, str] = {
+    "baseline": "no mitigation",
+    "rsa": "the sensitive column dropped",
+    "cr": "correlation with it removed",
+    "dir": "disparate impact removed",
+    "reweighing": "rows weighted by group and label",
+    "counterfactuals": "every row added with the attribute switched",
+    "fairshap": "the cells that carry the risk replaced",
+    "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
+}
+
+
+def make_method(
+    name: str,
+    *,
+    estimator: Any,
+    sensitive: Any,
+    privileged: Any,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    **params: Any,
+) -> Any:
+    """Return the mitigation method that a name stands for, None for the baseline.
+
+    Other parameters are those of :class:`fairshap.FairSHAP`.
+
+    Examples
+    --------
+    >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
+    SensitiveRemover(privileged='m', sensitive='sex')
+    """
+    who = {"sensitive": sensitive, "privileged": privileged}
+    match name:
+        case "baseline":
+            return None
+        case "rsa":
+            return mitigation.SensitiveRemover(**who)
+        case "cr":
+            # The attribute stays, as in the paper: without it there would be no risk to measure.
+            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
+        case "dir":
+            return mitigation.DisparateImpactRemover(**who)
+        case "reweighing":
+            return mitigation.Reweigher(**who)
+        case "counterfactuals":
+            return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
+        case "fairshap" | "fairshap-counterfactuals":
+            rows = "edited" if name == "fairshap-counterfactuals" else None
+            common = {"counterfactuals": rows, "random_state": random_state, "n_jobs": n_jobs}
+            return FairSHAP(estimator, **who, **common | params)
+    raise InputError(
+        f"methods={name!r} is not known; the methods are {listing(METHODS, limit=len(METHODS))}."
+        f"{did_you_mean(name, list(METHODS))}"
+    )
 
 
 def evaluate(
@@ -55,15 +99,15 @@ def evaluate(
     n_jobs: int | None = None,
     verbose: int = 0,
     **params: Any,
-) -> Comparison:
-    """Compare FairSHAP with what people would use instead, on rows that were not trained on.
+) -> Evaluation:
+    """Compare FairSHAP with other mitigation methods by cross-validation.
 
-    "cr" and "dir" transform the rows to predict too, each by its own attribute. Their risk is that of
-    transformed rows whose attribute is switched, as in the paper. Switching it before, in the row as it was
-    recorded, moves the other columns too: what that does is ``raw_dr``.
+    "cr" and "dir" transform the rows to predict as well, each by its own attribute. Their DR is that of
+    transformed rows whose attribute is switched, as in the paper. Switching the attribute in the recorded row
+    moves the other columns too; ``raw_dr`` is the risk of that.
 
-    A method that cannot be trained is left out, with a warning: "reweighing", for example, with an estimator
-    that takes no weights. If the model as it is cannot be trained, its error is raised.
+    A method that cannot be trained is left out with a warning, for example "reweighing" with an estimator
+    that takes no weights. If the baseline cannot be trained, its error is raised.
 
     Parameters
     ----------
@@ -74,18 +118,21 @@ def evaluate(
     estimator : classifier, optional
         The classifier that is trained after each method; by default scikit-learn's histogram gradient
         boosting.
-    sensitive, privileged, positive
+    sensitive, privileged
         See :class:`fairshap.FairSHAP`.
+    positive : label, optional
+        The positive label; by default the larger one.
     methods : sequence of str, or mapping of str to object
-        "baseline" (the model as it is), "rsa" (the sensitive column dropped), "cr" (correlation removed),
-        "dir" (disparate impact removed), "reweighing", "twins", "fairshap" or "fairshap-twins". Or objects of
-        :mod:`fairshap.mitigation` by names of your own, None for the model as it is.
+        "baseline", "rsa" (sensitive column dropped), "cr" (correlation removed), "dir" (disparate impact
+        removed), "reweighing", "counterfactuals", "fairshap" and "fairshap-counterfactuals". Or a mapping of
+        your own names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the
+        baseline.
     n_folds, n_repeats : int, optional
-        The folds, in each of which each label of each side has its share, and how often the rows are dealt
-        into them. By default 5 folds, 3 from 100,000 rows on, repeated up to four times for a small table;
-        :func:`fairshap.tune` and the report have the same ones. With ``n_folds`` alone there are no repeats.
+        The folds, stratified by label and group, and how often the rows are dealt into them. By default 5
+        folds, 3 from 100,000 rows on, and up to four repeats for a small table. :func:`fairshap.tune` and the
+        report use the same folds. If only ``n_folds`` is given, there are no repeats.
     random_state : int, RandomState instance or None
-        The source of the folds, and of whatever the methods draw.
+        The seed of the folds and of the methods.
     n_jobs, verbose
         See :class:`fairshap.FairSHAP`.
     **params
@@ -93,126 +140,94 @@ def evaluate(
 
     Returns
     -------
-    Comparison
-        ``frame()``: all methods with 95 % intervals; ``changes()``: how far they are from the first.
+    Evaluation
+        ``frame()`` has all measures with 95 % intervals, ``differences()`` those from the first method.
 
     Examples
     --------
-    >>> from fairshap import datasets, evaluate
+    >>> from fairshap import datasets
+    >>> from fairshap.model_selection import evaluate
     >>> d = datasets.make_biased(300, random_state=0)
-    >>> comparison = evaluate(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged,
+    >>> evaluation = evaluate(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged,
     ...                       methods=["baseline", "rsa"], n_folds=3, random_state=0)
-    >>> comparison.frame()[["method", "dr"]].round(2)["dr"].tolist()[1]
+    >>> evaluation.frame()["dr"].round(2).tolist()[1]
     0.0
     """
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    seed = draw_seed(random_state)
     estimator = default_estimator(seed) if estimator is None else estimator
     who = {"sensitive": sensitive, "privileged": privileged}
-    made = read_methods(methods, estimator=estimator, random_state=seed, n_jobs=n_jobs, **who, **params)
-    X = open_store(X).native
-    compared: dict[str, Any] = {name: params[name] for name in _COMPARED if name in params}
-    compared["random_state"] = seed
-    setting = Setting.read(X, sensitive, privileged, **compared)
-    warn_of_copies(setting)
-    made = {name: _for_folds(method, X) for name, method in made.items()}
-    privileged = setting.privileged_in_parts
-    n_rows = setting.table.n_rows
-    labels = Labels.read(y, n_rows, positive, is_quantity=False)
-    if labels.classes is None or len(labels.classes) != 2:
-        raise TargetError("evaluate takes a target of two labels; DP, EO and PQP are measures of those.")
-    folds = make_folds(labels, setting.groups.side, n_folds, n_repeats, seed)
-    judged: dict[str, list[Judgement]] = {name: [] for name in made}
-    edits, share, raw_dr, n_risks = np.zeros((4, len(made)))
-    noise: list[float] = []
-    if any(_weighs_twins(method) for method in made.values()):
-        Weighing.of(estimator, X, labels.values).warn_of_repeats()
-    failed: dict[str, Exception] = {}
-    with (
-        # What is to be said of the weights, and of the whole table, has been said once for all folds.
-        catch_warnings(action="ignore", category=WeightsWarning),
-        catch_warnings(action="ignore", category=CopiedAttributeWarning),
-        Progress("Evaluating", len(folds) * len(made), verbose) as progress,
-    ):
-        for train, test in folds:
-            X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
-            for k, (name, method) in enumerate(made.items()):
-                model = None if name in failed else _train(name, method, estimator, X_train, y_train, failed)
-                if model is None:
-                    progress.advance(len(test), 1)
-                    continue
-                one = judge(model, setting, labels, labels.positive_value, test)
-                # Each row counts the same, whatever the size of its fold.
-                raw_dr[k] += np.nansum(one.risk)
-                n_risks[k] += np.count_nonzero(~np.isnan(one.risk))
-                if _keeps_attribute(model.baseline_):
-                    rows = model.prepare_rows(_safe_indexing(X, test))
-                    moved = Setting.read(rows, sensitive, privileged, **compared)
-                    after = judge(model.estimator_, moved, labels.of_rows(test), labels.positive_value)
-                    one = replace(after, rows=test, group=one.group)
-                judged[name].append(one)
-                n_edits = len(getattr(model.baseline_, "edits_", ()))
-                edits[k] += n_edits / len(folds)
-                share[k] += n_edits / (len(train) * len(setting.own.names)) / len(folds)
-                progress.advance(len(test), 1)
-            if not is_frozen(estimator):
-                fit = partial(BaselineClassifier(None, estimator).fit, y=y_train)
-                noise.append(shuffled_risk(setting, train, fit, setting, test, seed + len(noise)))
-    kept = [k for k, name in enumerate(made) if name not in failed]
-    if not kept:
-        raise next(iter(failed.values()))
+    if not isinstance(methods, Mapping):
+        names = [methods] if isinstance(methods, str) else list(methods)
+        common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
+        methods = {name: make_method(name, **common, **params) for name in names}
+    if not methods:
+        raise InputError(f"methods is empty; name at least one of {listing(METHODS, limit=len(METHODS))}.")
+    read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
+    template = FairSHAP(estimator, **who, **read_by, random_state=seed)
+    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats, seed)
+    trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
+    evaluation, failed = cv.run(trials, verbose=verbose, skip=True)
     warn_of_skipped(failed)
-    judged = {name: parts for name, parts in judged.items() if name not in failed}
-    measured = Measured.of(list(judged.values()), setting.groups.names)
-    if made[next(iter(judged))] is None:
-        # Of what is repaired already, a risk as low as noise is what was wanted.
-        warn_if_noise(measured, np.array(noise) if noise else None, setting.groups.name)
-    return Comparison(
-        methods=tuple(judged),
-        measured=measured,
-        edits=edits[kept],
-        share=share[kept],
-        raw_dr=raw_dr[kept] / n_risks[kept],
-        noise=np.array(noise) if noise else None,
-        folds=folds,
-    )
+    if methods[evaluation.names[0]] is None:
+        # After a repair, a risk as low as noise is what was wanted.
+        warn_if_noise(evaluation.measures, evaluation.noise, cv.problem.groups.name)
+    return evaluation
 
 
-def _train(
-    name: str, method: Any, estimator: Any, X: Native, y: Any, failed: dict[str, Exception]
-) -> BaselineClassifier | None:
-    """Return the classifier trained after a method; None if that fails, with the reason among the failed.
+def evaluate_fitted(
+    model: Any,
+    X: Native,
+    y: Any,
+    *,
+    sensitive: Any,
+    privileged: Privileged,
+    positive: Any = None,
+) -> Evaluation:
+    """Return the evaluation of a fitted model on all rows of a table.
 
-    The model as it is has to be trained, and what was asked for in a wrong way is an error.
+    If the model was trained on some of them, it looks better than it is. It is not trained again, so there is
+    no noise level to compare its DR with.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from fairshap import ColumnEncoder, datasets
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> model = make_pipeline(ColumnEncoder(), RandomForestClassifier(random_state=0)).fit(d.X, d.y)
+    >>> evaluate_fitted(model, d.X, d.y, sensitive=d.sensitive, privileged=d.privileged)
+    Evaluation('model')
     """
-    fresh = None if method is None else clone(method)
-    try:
-        return BaselineClassifier(fresh, estimator).fit(X, y)
-    except Exception as error:
-        if method is None or isinstance(error, (InputError, MissingExtraError, Warning)):
-            raise
-        failed[name] = error
-        return None
+    who = {"sensitive": sensitive, "privileged": privileged}
+    problem = Setting.read(X, y, **who, positive=positive, is_quantity=False)
+    check_two_labels(problem, "evaluate_fitted")
+    how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
+    return Evaluation.on_rows(["model"], [judge(model, problem)], problem.groups.names, how)
 
 
-def _weighs_twins(method: Any) -> bool:
-    """Say whether rows weigh differently after a method because only some of them have twins."""
-    return getattr(method, "augment", None) not in (None, "auto", "all")
+def _trial(name: str, method: Any, estimator: Any, problem: Setting) -> Trial:
+    """Return the trial of a method on folds of a table, which may lack some of the privileged values."""
+    if method is None:
+        return Trial(name)
+    if {"sensitive", "privileged"} <= set(method.get_params(deep=False)):
+        with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
+            who = {"sensitive": method.sensitive, "privileged": method.privileged}
+            known = Setting.read(problem.own.native, **who).privileged_in_parts
+        if isinstance(method, FairSHAP):
+            method = with_params(method, privileged=known)
+            is_auto = isinstance(method.threshold, str)
+            return Trial(name, method, None if is_auto else method._recipe(method.threshold))
+        method = clone(method).set_params(privileged=known)
+    return Trial(name, train=partial(train_method, method, estimator))
 
 
-def _for_folds(method: Any, X: Native) -> Any:
-    """Return a method, or a copy that takes folds which lack some of the privileged values of the table."""
-    if method is None or not {"sensitive", "privileged"} <= set(method.get_params(deep=False)):
-        return method
-    with catch_warnings(action="ignore", category=PooledGroupsWarning):
-        known = Setting.read(X, method.sensitive, method.privileged).privileged_in_parts
-    return clone(method).set_params(privileged=known)
-
-
-def _keeps_attribute(baseline: Any) -> bool:
-    """Say whether rows are transformed before they are predicted, with their attribute still beside them."""
-    transforms = getattr(baseline, "transforms_test_rows", False)
-    return (
-        transforms
-        and not isinstance(baseline, SensitiveRemover)
-        and getattr(baseline, "keep_sensitive", True)
-    )
+def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
+    """Return a classifier that is trained after a mitigation method."""
+    model = mitigation.BaselineClassifier(clone(method), estimator).fit(X, y)
+    fitted = model.baseline_
+    # The risk is measured on transformed rows if they still hold the attribute.
+    keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
+    inner = transform = None
+    if getattr(fitted, "transforms_test_rows", False) and keeps:
+        inner, transform = model.estimator_, model.prepare_rows
+    return Trained(model, len(getattr(fitted, "edits_", ())), inner, transform)

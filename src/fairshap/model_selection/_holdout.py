@@ -1,121 +1,222 @@
-"""Whether a repaired model is any good on rows that are held out."""
+"""Whether a repaired model is any good on a held-out set."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+import pandas as pd
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
+from fairshap._crossval import (
+    best_threshold,
+    check_unfitted,
+    critical_value,
+    draw_seed,
+    said_once,
+    strata_of,
+    with_params,
+)
+from fairshap._frames import open_store
 from fairshap._messages import warn
-from fairshap._models import Risk, Scorer, is_frozen
-from fairshap._problem import Labels, Setting, check_weights
+from fairshap._models import Risk, Scorer
+from fairshap._problem import Setting, check_weights
 from fairshap._typing import Floats, Ints, Native
-from fairshap.exceptions import WorseModelWarning
-from fairshap.metrics._rates import critical_value
-from fairshap.metrics._risk import row_risks
-from fairshap._crossval import quiet_about_references
-from fairshap.repair import Augment
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import InputError, WorseModelWarning
+from fairshap.metrics._tables import row_risks
+from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
 
-if TYPE_CHECKING:
-    from fairshap.estimators._sampler import FairSHAP
-
-# The rows that are held out at least, and the accuracy or R2 that a repair may cost without a word.
-_FEWEST, _DROP = 100, 0.01
+# The smallest held-out set, and the accuracy or R2 that a repair may cost.
+_MIN_ROWS, _MAX_DROP = 100, 0.01
 
 
-def warn_if_worse(
-    sampler: "FairSHAP",
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class HoldoutCheck:
+    """The baseline and the repaired model on a held-out set.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows that were held out.
+    before, after : dict of str to ndarray
+        For "accuracy" (or "r2" for a quantity) and "dr", what the mean is taken of, for each row. There is no
+        "dr" if the attribute stands beside the table, because neither model sees it.
+    """
+
+    n_rows: int
+    before: dict[str, Floats]
+    after: dict[str, Floats]
+
+    def __repr__(self) -> str:
+        found = "; ".join(self.reasons) or "not measurably worse"
+        return f"HoldoutCheck({self.n_rows} rows: {found})"
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line for each measure: before, after, and the change with its 95 % interval."""
+        lines = []
+        for name, before in self.before.items():
+            after = self.after[name]
+            low, high = _interval(after - before)
+            levels = np.nanmean(before), np.nanmean(after)
+            lines.append((name, *levels, levels[1] - levels[0], low, high))
+        columns = ["measure", "before", "after", "change", "change_low", "change_high"]
+        return pd.DataFrame(lines, columns=columns)
+
+    @property
+    def reasons(self) -> list[str]:
+        """What is measurably worse after the repair: more risk, or over a point less accuracy or R2."""
+        found = []
+        for line in self.frame().to_dict("records"):
+            if line["measure"] == "dr":
+                if line["change_low"] > 0:
+                    found.append(
+                        f"its discriminative risk is {line['after']:.3g} instead of {line['before']:.3g}"
+                    )
+            elif line["change_high"] < -_MAX_DROP:
+                name = "R2" if line["measure"] == "r2" else "accuracy"
+                found.append(f"its {name} is {line['after']:.3f} instead of {line['before']:.3f}")
+        return found
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the repaired model is measurably worse than the baseline."""
+        return bool(self.reasons)
+
+
+def holdout_check(
+    repair: FairSHAP | FairSHAPClassifier | FairSHAPRegressor,
     X: Native,
     y: Any,
-    setting: Setting,
-    augment: Augment,
-    share: float,
+    *,
+    test_size: float = 0.2,
     sensitive_features: Any = None,
     sample_weight: Any = None,
-) -> None:
-    """Warn if on rows that are held out the repaired model is measurably worse than the baseline.
+    random_state: Any = None,
+) -> HoldoutCheck:
+    """Train with and without the repair on part of a table, and compare both on the rest.
 
-    Both are trained on the other rows. Worse means that the interval of the change tells it: more risk, or
-    more than a point less accuracy, or R2 for a quantity. An attribute beside the table is one that neither
-    sees, so that there is no risk to compare. Nothing is measured where there are too few rows to tell, or
-    where the model is fitted already, perhaps on the rows that would be held out.
+    If the repaired model is measurably worse, a :class:`fairshap.exceptions.WorseModelWarning` says so.
+    Worse means that the 95 % interval of the change tells more risk, or a loss of more than 0.01 in accuracy,
+    or in R2 for a quantity.
+
+    Parameters
+    ----------
+    repair : FairSHAP, FairSHAPClassifier or FairSHAPRegressor
+        The repair, fitted or not; it is not changed. A classifier or regressor also says what is trained
+        after it.
+    X : data frame or array
+        The table.
+    y : array-like
+        The target: two labels or more, or a quantity.
+    test_size : float, default=0.2
+        The share of the rows that are held out, stratified by label and group.
+    sensitive_features : array-like, optional
+        The sensitive attribute, if it is not a column of X. Neither model sees it, so no risk is compared.
+    sample_weight : array-like, optional
+        The weights of the rows, for training.
+    random_state : int, RandomState instance or None
+        The seed of the split; by default that of the repair.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> from fairshap.model_selection import holdout_check
+    >>> d = datasets.make_biased(1000, random_state=0)
+    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()
+    ['accuracy', 'dr']
     """
-    asking = clone(sampler).set_params(
-        holdout=None, verbose=0, threshold=sampler.threshold_, privileged=setting.privileged_in_parts
-    )
-    labels, n_rows = asking._labels(y, setting.table.n_rows), setting.table.n_rows
-    if is_frozen(sampler._estimator()) or share * n_rows < _FEWEST:
-        return
-    strata = _strata(labels, setting, share)
-    if strata is None:
-        return
-    seed = int(check_random_state(sampler.random_state).randint(np.iinfo(np.int32).max))
-    train, test = (
-        np.sort(part)
-        for part in train_test_split(np.arange(n_rows), test_size=share, random_state=seed, stratify=strata)
-    )
+    sampler, final = _parts(repair)
+    check_unfitted(sampler._estimator(), "holdout_check")
+    X = open_store(X).native
+    whole = sampler._problem(X, y, sensitive_features, sample_weight)
+    seed = draw_seed(sampler.random_state if random_state is None else random_state)
+    rows = np.arange(whole.own.n_rows)
+    split = train_test_split(rows, test_size=test_size, random_state=seed, stratify=_strata(whole, test_size))
+    train, test = (np.sort(part) for part in split)
 
     def of_train(values: Any) -> Any:
         return None if values is None else _safe_indexing(values, train)
 
-    X_train, y_train, weight = of_train(X), of_train(y), of_train(check_weights(sample_weight, n_rows))
-    with quiet_about_references():
-        asked = asking._ask(asking._setting(X_train, of_train(sensitive_features)), y_train, weight)
-    recipe = asking._recipe(sampler.threshold_, augment)
-    repaired = recipe.follow(asked, X_train, y_train, asking._refit, weight)
-    before = asking._refit(X_train, y_train, weight) if setting.added else asked.model
-    after = asking._refit(repaired.X, repaired.y, repaired.sample_weight)
-    rows, known = _safe_indexing(X, test), labels.of_rows(test)
-    scores = [_scores(model, rows, known) for model in (before, after)]
-    found = []
-    if not setting.added:
-        risks = [row_risks(Risk(Scorer(model), setting), test) for model in (before, after)]
-        if _interval(risks[1] - risks[0])[0] > 0:
-            found.append(
-                f"its discriminative risk is {np.nanmean(risks[1]):.3g} instead of {np.nanmean(risks[0]):.3g}"
-            )
-    if _interval(scores[1] - scores[0])[1] < -_DROP:
-        name = "R2" if labels.classes is None else "accuracy"
-        found.append(f"its {name} is {scores[1].mean():.3f} instead of {scores[0].mean():.3f}")
-    if found:
+    # The training rows may lack a privileged value that the table has.
+    sampler = with_params(sampler, privileged=whole.privileged_in_parts, verbose=0)
+    weight = check_weights(sample_weight, whole.own.n_rows)
+    X_train, y_train, weight = of_train(X), of_train(whole.y.values), of_train(weight)
+    with said_once():
+        problem = sampler._problem(X_train, y_train, of_train(sensitive_features), weight)
+        threshold = sampler.threshold
+        if isinstance(threshold, str) and threshold == "auto":
+            known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
+            threshold = best_threshold(sampler, problem) if known is None else known
+        recipe = sampler._recipe(threshold)
+        explanation = sampler._explain(problem, recipe)
+    repaired = recipe.follow(explanation, X_train, y_train, sampler._refit)
+    trainer = sampler
+    if final is not None:
+        trainer = with_params(sampler)
+        trainer.estimator, trainer._weighing = final, None
+    shares = final is None and not whole.added
+    before = explanation.model if shares else trainer._refit(X_train, y_train, weight)
+    after = trainer._refit(repaired.X, repaired.y, repaired.sample_weight)
+    found = HoldoutCheck(len(test), *(_measure(model, whole, X, test) for model in (before, after)))
+    if found.is_worse:
+        classes = whole.y.classes
+        can_tune = classes is not None and len(classes) == 2 and not whole.added
+        advice = "A higher threshold edits fewer cells."
+        if can_tune:
+            advice = "fairshap.tune looks for a repair that does better."
         warn(
-            f"On {len(test)} rows that were held out the repaired model is worse than the baseline: "
-            f"{' and '.join(found)}. {_advice(labels, setting)} holdout=None leaves this check out.",
+            f"On {len(test)} held-out rows the repaired model is worse than the baseline: "
+            f"{' and '.join(found.reasons)}. {advice}",
             WorseModelWarning,
         )
+    return found
 
 
-def _advice(labels: Labels, setting: Setting) -> str:
-    """Say what to do about a repair that makes the model worse."""
-    if labels.classes is None or len(labels.classes) != 2 or setting.added:
-        return "A higher threshold edits fewer cells."
-    return "fairshap.tune looks for a repair that does better."
+def _parts(repair: Any) -> tuple[FairSHAP, Any]:
+    """Return the sampler, and the estimator that is trained after it if that is another one."""
+    if isinstance(repair, (FairSHAPClassifier, FairSHAPRegressor)):
+        return repair._repair(), repair.estimator
+    if isinstance(repair, FairSHAP):
+        return repair, None
+    raise InputError(
+        f"repair={repair!r} is not known; give a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor."
+    )
 
 
-def _strata(labels: Labels, setting: Setting, share: float) -> Ints | None:
-    """Return what rows are split by, so that each group keeps its share of each label or bin.
+def _strata(problem: Setting, test_size: float) -> Ints:
+    """Return what rows are split by: label, or bin, and group; the group alone if bins are too small."""
+    if not isinstance(test_size, float) or not 0 < test_size < 1:
+        raise InputError(f"test_size={test_size!r} must be a share of the rows between 0 and 1.")
+    n_rows, side = problem.own.n_rows, problem.groups.side
+    n_test = test_size * n_rows
+    if n_test < _MIN_ROWS:
+        raise InputError(
+            f"test_size={test_size:g} of {n_rows} rows are {n_test:.0f}; at least {_MIN_ROWS} held-out rows "
+            "are needed to tell two models apart. Give more rows or a larger test_size."
+        )
+    strata = strata_of(problem.y, side)
+    for kind in (strata, strata % 2) if problem.y.classes is None else (strata,):
+        if np.unique(kind[side >= 0], return_counts=True)[1].min() * test_size >= 2:
+            return kind
+    raise InputError(
+        f"a label of one group has too few rows to hold out test_size={test_size:g} of them: two are needed."
+    )
 
-    Bins that are too small for that are left out of it; None if a group, or a label of one, is.
-    """
-    known = setting.groups.side >= 0
-    side = np.maximum(setting.groups.side, 0).astype(np.int64)
-    both = np.unique(2 * labels.codes.astype(np.int64) + side, return_inverse=True)[1]
-    for strata in (both, side) if labels.classes is None else (both,):
-        sizes = np.bincount(strata[known])
-        if sizes[sizes > 0].min() * share >= 2:
-            return np.asarray(strata)
-    return None
 
-
-def _scores(model: Any, rows: Native, labels: Labels) -> Floats:
-    """Return what the mean of is the accuracy, or for a quantity R2."""
-    predicted = np.asarray(model.predict(rows))
-    if labels.classes is not None:
-        return np.asarray(predicted == labels.values, dtype=np.float64)
-    values = np.asarray(labels.values, dtype=np.float64)
-    variance = float(np.var(values))
-    return 1 - (values - predicted) ** 2 / variance if variance > 0 else np.zeros(len(values))
+def _measure(model: Any, problem: Setting, X: Native, rows: Ints) -> dict[str, Floats]:
+    """Return for each held-out row what the mean of is the accuracy or R2, and the risk."""
+    predicted, values = np.asarray(model.predict(_safe_indexing(X, rows))), problem.y.values[rows]
+    if problem.y.classes is not None:
+        found = {"accuracy": np.asarray(predicted == values, dtype=np.float64)}
+    else:
+        numbers = np.asarray(values, dtype=np.float64)
+        variance = float(np.var(numbers))
+        found = {"r2": 1 - (numbers - predicted) ** 2 / variance if variance > 0 else np.zeros(len(rows))}
+    if not problem.added:
+        found["dr"] = row_risks(Risk(Scorer(model), problem), rows)
+    return found
 
 
 def _interval(differences: Floats) -> tuple[float, float]:

@@ -1,113 +1,135 @@
 """Tuning: which repair does the most within what the user can accept."""
 
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
-from fairshap._frames import PlayersLike
-from fairshap._plotting import draw_trade_off
-from fairshap._problem import Privileged
-from fairshap._typing import Bools, Native
-from fairshap.edits import Guard, check_guard, describe_guard
-from fairshap.estimators._sampler import FairSHAP
-from fairshap.estimators._trying import THRESHOLDS, FoldedTable
-from fairshap.exceptions import InputError
 from fairshap._crossval import (
-    MEASURES,
-    Consultant,
+    THRESHOLDS,
+    CrossValidation,
+    Evaluation,
     Objective,
-    Outcome,
-    Table,
+    Ranking,
     Trial,
     check_objective,
+    check_unfitted,
     describe_objective,
-    is_within_noise,
+    draw_seed,
     warn_if_noise,
     warn_of_skipped,
+    with_params,
 )
-from fairshap.repair import Augment, Recipe, describe_twins, is_risk
+from fairshap._frames import PlayersLike
+from fairshap._messages import did_you_mean, listing
+from fairshap._problem import Privileged
+from fairshap._typing import Bools, Native
+from fairshap.attribution import make_explainer
+from fairshap.edits import (
+    CounterfactualRows,
+    EditConstraints,
+    Iterative,
+    OptimalSubset,
+    Recipe,
+    Rejection,
+    Selector,
+    Threshold,
+    check_counterfactuals,
+    describe_counterfactuals,
+    is_risk,
+    make_constraints,
+)
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import InputError
+from fairshap.model_selection._evaluate import make_method, train_method
 
-_STRATEGIES = ("threshold", "optimal", "iterative")
-# A strategy has as many thresholds of these as it takes time to try them.
+_SELECTORS: dict[str, Callable[[float], Selector]] = {
+    "threshold": Threshold,
+    "optimal": OptimalSubset,
+    "iterative": lambda threshold: Iterative(Threshold(threshold)),
+}
+# Which of the thresholds a selector that takes long is tried with.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
-# How often measures are drawn, to tell how sure a candidate's are.
-_DRAWS = 500
-
-_EACH, _GIVEN = "each column", "players"
+_EACH, _GROUPED = "each column", "feature groups"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuning:
-    """What was tried, what came of it, and which to take.
+    """All candidates of a search, and which to take.
 
-    Parameters
+    Attributes
     ----------
     recommended : str
-        The name of the one to take.
+        The name of the candidate to take.
     reason : str
         Why, in a sentence.
     repair : FairSHAP
-        Ready to fit: the recommended repair. If it is recommended to keep the model as it is, or to drop the
-        sensitive column, the best repair that was tried within the limits.
-    table : Table
+        The recommended repair, ready to fit. If a candidate without a repair is recommended, the best repair
+        within the limits.
+    evaluation : Evaluation
         The measures of all candidates.
-    objective : str, mapping or function
-        What was made small.
     allowed : ndarray of bool
         Which candidates are within the limits.
     taken : int
         The position of the recommended one.
+    is_repair : bool
+        Whether the recommended one is a repair.
     """
 
     recommended: str
     reason: str
     repair: FairSHAP
-    table: Table
-    objective: Objective
+    evaluation: Evaluation
     allowed: Bools
     taken: int
+    is_repair: bool
+    _ranking: Ranking
 
     def __repr__(self) -> str:
-        return f"Tuning({len(self.table.trials)} candidates; {self.reason})"
+        return f"Tuning({len(self.evaluation.names)} candidates; {self.reason})"
 
     def frame(self) -> pd.DataFrame:
         """Return all candidates: the baseline, the recommended one, then the best within the limits.
 
-        Each measure has its level on all held-out rows together and the ends of its 95 % interval, ``_low``
-        and ``_high``; see :meth:`fairshap.Comparison.frame`.
+        The columns are those of :meth:`Evaluation.frame`, and ``objective``, ``allowed``, ``on_front`` and
+        ``recommended``.
         """
-        return self.table.frame(self.objective, self.allowed, self.taken)
+        value, places = self._ranking.value, np.arange(len(self.allowed))
+        frame = self.evaluation.frame().drop(columns=["raw_dr", "dr_noise"])
+        frame.insert(1, "objective", value)
+        frame = frame.assign(
+            allowed=self.allowed, on_front=self._ranking.front(), recommended=places == self.taken
+        )
+        order = np.lexsort((value, ~self.allowed, places != self.taken, places > 0))
+        return frame.iloc[order].reset_index(drop=True)
 
     @property
-    def noise_level(self) -> float:
-        """The DR of a model of the same kind whose attribute was shuffled among the rows."""
-        assert self.table.noise is not None  # noqa: S101
-        return float(self.table.noise.mean())
+    def noise_level(self) -> float | None:
+        """The DR of a model of the same kind whose attribute is shuffled."""
+        return self.evaluation.noise_level
 
     @property
     def is_noise(self) -> bool:
         """Whether the baseline's DR is indistinguishable from that level."""
-        assert self.table.noise is not None  # noqa: S101
-        return is_within_noise(self.table.measured, self.table.noise)
+        return self.evaluation.is_noise
 
     def front(self) -> pd.DataFrame:
-        """Return the candidates that no other beats in both accuracy and the objective."""
+        """Return the Pareto front: candidates that no other beats in both accuracy and the objective."""
         frame = self.frame()
         return frame[frame["on_front"]].sort_values("objective", ignore_index=True)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw accuracy against the objective, with the front and the recommended one; return the axes."""
-        label = describe_objective(self.objective)
-        value = self.table.objective(self.objective)[0]
-        accuracy = self.table.measures[:, MEASURES.index("accuracy")]
-        return draw_trade_off(accuracy, value, self.table.front(self.objective), self.taken, label, ax)
+        """Draw accuracy against the objective, with the Pareto front; return the axes."""
+        from fairshap._plotting import draw_trade_off
+
+        ranking, label = self._ranking, describe_objective(self._ranking.objective)
+        return draw_trade_off(ranking.accuracy, ranking.value, ranking.front(), self.taken, label, ax)
 
 
 def tune(
@@ -122,10 +144,10 @@ def tune(
     max_accuracy_drop: float = 0.01,
     max_edits: int | float | None = None,
     thresholds: Sequence[float] = THRESHOLDS,
-    strategies: Sequence[str] = _STRATEGIES,
-    augments: Sequence[Augment] = (None, "edited", "all"),
-    guards: Sequence[Guard] | None = None,
-    players: PlayersLike = None,
+    selectors: Sequence[str | Selector] = tuple(_SELECTORS),
+    counterfactuals: Sequence[CounterfactualRows] = (None, "edited", "all"),
+    reject_if: Sequence[Rejection] | None = None,
+    feature_groups: PlayersLike = None,
     each_column: bool = True,
     n_folds: int | None = None,
     n_repeats: int | None = None,
@@ -134,20 +156,19 @@ def tune(
     verbose: int = 0,
     **params: Any,
 ) -> Tuning:
-    """Try many repairs on folds of a table and say which to take.
+    """Try many repairs by cross-validation and say which to take.
 
-    The candidates are the strategies with several thresholds, each with and without counterfactual
-    twins, and what needs no edits: the model as it is, the model without the sensitive column, and
-    twins alone. In each fold the rows are matched and the model is asked once for all of them; a guard asks
-    it once more.
-    What cannot be trained is left out, with a warning; for an estimator that takes no weights rows with twins
-    are weighed by repeating the others.
-    A pipeline that may name the sensitive column keeps it, with the same value in all rows, instead.
+    The candidates are the selectors with several thresholds, each with and without counterfactuals, and what
+    needs no edits: the baseline, the model without the sensitive column, and counterfactuals alone. In each
+    fold the rows are matched and the model is explained once for all of them. A candidate that cannot be
+    trained is left out with a warning. For an estimator that takes no weights, rows are repeated so that rows
+    with and without counterfactuals count the same. A pipeline that may name the sensitive column keeps it,
+    with the same value in all rows, instead of losing it.
 
-    Of the repairs within the limits that are within one standard error of the best the most accurate is
-    recommended: which of them comes out best on folds is chance. The model as it is is kept if the best
-    cannot be told from it; what needs no edits is recommended if it is the best, or at least as good in
-    accuracy, DR, DP and EO.
+    Of the repairs within the limits and within one standard error of the best, the most accurate is
+    recommended: which of them comes out best on folds is chance. The baseline is kept if the best cannot be
+    told from it. A candidate without edits is recommended if it is the best, or at least as good in accuracy,
+    DR, DP and EO.
 
     Parameters
     ----------
@@ -156,182 +177,190 @@ def tune(
     y : array-like
         The label of each row, two values.
     estimator : classifier, optional
-        The classifier that is repaired; see :class:`FairSHAP`.
-    sensitive, privileged, positive
-        See :class:`FairSHAP`.
-    objective : {"fairness", "dr", "dp", "eo", "pqp"}, mapping or function, default="fairness"
-        What is made small: the mean of DR, DP and EO, each relative to the baseline's; one of the measures;
-        a mean with weights, such as ``{"dr": 1, "dp": 6}``; or a function of two dicts, the measures of a
-        candidate and of the baseline. Whatever leaves the attribute without use has a DR of 0, and so a low
-        mean even if it hardly lowers the others; and what has the lowest EO on folds of few rows is mostly
-        chance: weights say what counts.
+        The classifier that is repaired; see :class:`fairshap.FairSHAP`.
+    sensitive, privileged
+        See :class:`fairshap.FairSHAP`.
+    positive : label, optional
+        The positive label; by default the larger one.
+    objective : str, mapping or function, default="fairness"
+        What is made small. "fairness" is the mean of DR, DP and EO, each relative to the baseline's. Or the
+        name of one measure, such as "dp"; a mapping of weights, such as ``{"dr": 1, "dp": 6}``; or a function
+        of two dicts, the measures of a candidate and of the baseline. A model that has no use for the
+        attribute has a DR of 0, and so a low mean even if it hardly lowers the others; and the lowest EO on
+        small folds is mostly chance. Weights say what counts.
     max_accuracy_drop : float, default=0.01
-        How much accuracy a candidate may lose on held-out rows. Models of folds are trained on
-        fewer rows, and tend to lose more than one of the whole table.
+        How much accuracy a candidate may lose on held-out rows. Models of folds are trained on fewer rows and
+        tend to lose more than one of the whole table.
     max_edits : int or float, optional
         How many cells may be edited: a number for the whole table, or a share below 1.
     thresholds : sequence of float, optional
-        The thresholds that are tried, the largest first.
-    strategies : sequence of str, optional
-        The strategies that are tried: "threshold", "optimal", "iterative".
-    augments : sequence, optional
-        Which rows get twins: None, "edited", "all", or a number for those whose risk is at least that. Of
-        numbers, as of "all", twins alone are tried as well.
-    guards : sequence, optional
-        The guards that are tried: False, "risk", "label"; by default ``guard`` alone. That of labels lowers
-        DP and EO further on some tables, and undoes what edits do on others.
-    players : mapping or list of lists, optional
-        Columns that belong together.
+        The thresholds, the largest first.
+    selectors : sequence, optional
+        The selectors: "threshold", "optimal", "iterative" with the thresholds, or objects such as
+        ``Budget(500)`` as they are.
+    counterfactuals : sequence, optional
+        Which rows get counterfactuals: None, "edited", "all", or a number for those whose risk is at least
+        that. With a number, as with "all", counterfactuals alone are a candidate too.
+    reject_if : sequence, optional
+        When edits of a row are taken back: None, "risk_rises", "label_less_likely"; by default as in
+        ``constraints``. The last lowers DP and EO further on some tables, and undoes the repair on others.
+    feature_groups : mapping or list of lists, optional
+        Columns that are switched together; see :class:`fairshap.Explainer`.
     each_column : bool, default=True
-        Whether, if players are given, each column by itself is tried as well. Edits of half a category can
-        leave rows that no encoding makes.
+        Whether each column by itself is tried as well, if there are feature groups. Editing half a category
+        can leave rows that no encoding makes.
     n_folds, n_repeats : int, optional
-        The folds, those of :func:`fairshap.evaluate`: by default 5, repeated up to four times for a small
-        table, and 3 from 100,000 rows on. With ``n_folds`` alone there are no repeats.
+        The folds; see :func:`fairshap.evaluate`.
     random_state : int, RandomState instance or None
-        The source of the folds, and of whatever the estimators draw.
+        The seed of the folds and of the estimators.
     n_jobs, verbose
-        See :class:`FairSHAP`.
+        See :class:`fairshap.FairSHAP`.
     **params
-        Other parameters of :class:`FairSHAP`, such as ``frozen=["age"]``.
+        Other parameters of :class:`fairshap.FairSHAP`, such as ``constraints``.
 
     Returns
     -------
     Tuning
-        All candidates as a frame, the front, the recommended one with the reason, and a ready ``FairSHAP``.
+        All candidates as a frame, the Pareto front, the recommended one with the reason, and a ready
+        ``FairSHAP``.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from fairshap import datasets, tune
+    >>> from fairshap import datasets
+    >>> from fairshap.model_selection import tune
     >>> d = datasets.make_biased(400, random_state=0)
     >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
     >>> tuning = tune(d.X, d.y, LogisticRegression(), **who, thresholds=[0.05],
-    ...               strategies=["threshold"], n_repeats=1, random_state=0)
+    ...               selectors=["threshold"], n_repeats=1, random_state=0)
     >>> tuning.frame()["name"].tolist()[0]
-    'the model as it is'
+    'baseline'
     """
     check_objective(objective)
-    augments = _each_once(
-        "augments", augments, "[None, 'all', 0.1]", lambda rows: Recipe(augment=rows).augment
-    )
-    if guards is not None:
-        guards = _each_once("guards", guards, "[False, 'label']", _read_guard)
-        if "guard" in params:
-            raise InputError("guard and guards are both given; guards alone says which are tried.")
     if not 0 <= max_accuracy_drop <= 1:
         raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
-    if not len(thresholds):
-        raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    template = FairSHAP(
-        estimator,
-        sensitive=sensitive,
-        privileged=privileged,
-        positive=positive,
-        random_state=seed,
-        n_jobs=n_jobs,
-        **params,
-    )
-    guards = [template.guard] if guards is None else guards
-    if len(guards) == 1:
-        template.set_params(guard=guards[0])
-    table = FoldedTable.read("tune", template, X, y, n_folds, n_repeats, seed)
-    kinds = [_EACH] if players is None else [_EACH, _GIVEN] if each_column else [_GIVEN]
-    trials, makers = _candidates(template, thresholds, strategies, augments, guards, kinds)
-    # Values are estimated for the smallest threshold of all.
-    asking = clone(template).set_params(threshold=min(thresholds))
-    consultants: dict[Hashable, Consultant] = {
-        kind: clone(asking).set_params(players=players) if kind == _GIVEN else asking for kind in kinds
-    }
-    tried = table.run(trials, consultants, "Tuning", verbose, noise_seed=seed, skip=True)
-    kept = _trained(trials, tried.outcomes, makers)
-    trials, makers = [trials[k] for k in kept], [makers[k] for k in kept]
-    tried = replace(tried, outcomes=[tried.outcomes[k] for k in kept])
-    found = Table.of(trials, tried, _DRAWS, seed)
-    warn_if_noise(found.measured, found.noise, table.setting.groups.name)
-    n_cells = table.setting.table.n_rows * len(table.setting.own.names)
-    allowed = found.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
+    seed = draw_seed(random_state)
+    who = {"sensitive": sensitive, "privileged": privileged}
+    template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
+    check_unfitted(template.estimator, "tune")
+    made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
+    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, seed)
+    tried = _trials(cv.template, made, feature_groups, each_column)
+    trials = [trial for trial, _ in tried]
+    evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
+    tried = [(trial, changes) for trial, changes in tried if trial.name not in failed]
+    if not any(changes for _, changes in tried):
+        raise next(iter(failed.values()))
+    warn_of_skipped(failed)
+    warn_if_noise(evaluation.measures, evaluation.noise, cv.problem.groups.name)
+    ranking = Ranking(evaluation, objective, [trial.is_plain for trial, _ in tried], seed)
+    n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
+    allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
     allowed[0] = True
-    taken, reason = found.recommend(objective, allowed)
-    best = taken if makers[taken] else _best_repair(found, objective, allowed, makers)
-    repair = clone(template).set_params(**{**(makers[best] or {}), "random_state": random_state})
-    if trials[best].consultant == _GIVEN:
-        repair.set_params(players=players)
-    return Tuning(trials[taken].name, reason, repair, found, objective, allowed, taken)
+    taken, reason = ranking.recommend(allowed)
+    is_repair = np.array([changes is not None for _, changes in tried])
+    best = taken
+    if not is_repair[taken]:
+        best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
+    repair = clone(template).set_params(**tried[best][1] or {}, random_state=random_state)
+    name = evaluation.names[taken]
+    return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
 
 
 def _candidates(
-    template: FairSHAP,
-    thresholds: Sequence[float],
-    strategies: Sequence[str],
-    augments: Sequence[Augment],
-    guards: Sequence[Guard],
-    kinds: Sequence[str],
-) -> tuple[list[Trial], list[dict[str, Any] | None]]:
-    """Return what is tried, and the parameters that make each repair."""
-    trials = [Trial("the model as it is"), Trial("the model without the sensitive column", drops=True)]
-    makers: list[dict[str, Any] | None] = [None, None]
+    template: FairSHAP, thresholds: Sequence[float], selectors: Any, counterfactuals: Any, reject_if: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the parameters of each repair that is tried, by name."""
+    if not len(thresholds):
+        raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
+    if template.selector is not None or template.threshold is not None:
+        raise InputError("tune tries selectors with thresholds; name them in selectors and thresholds.")
+    own = make_constraints(template.constraints)
+    limits: dict[Rejection, EditConstraints | None] = {own.reject_if: template.constraints}
+    if reject_if is not None:
+        if own.reject_if is not None:
+            raise InputError("reject_if is given twice; give it here and not in constraints.")
+        rejections = _each_once("reject_if", reject_if, "[None, 'label_less_likely']")
+        limits = {one: clone(own).set_params(reject_if=one) for one in rejections}
+    rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
+    for one in rows:
+        check_counterfactuals(one)
+    made: dict[str, dict[str, Any]] = {}
+    alone: list[CounterfactualRows] = ["all", *(one for one in rows if is_risk(one))]
+    for one in alone:
+        # A single rejection is that of the repair, also if counterfactuals alone are recommended.
+        constraints = next(iter(limits.values())) if len(limits) == 1 else template.constraints
+        changes = {"selector": Threshold(np.inf), "constraints": constraints, "counterfactuals": one}
+        made[f"{describe_counterfactuals(one)}, no edits"] = changes
+    named = _named_selectors(thresholds, selectors)
+    for (rejection, constraints), (name, selector), one in itertools.product(
+        limits.items(), named.items(), rows
+    ):
+        parts = [name]
+        parts += [f"reject_if {rejection}"] if rejection and len(limits) > 1 else []
+        parts += [describe_counterfactuals(one)] if one is not None else []
+        made[", ".join(parts)] = {
+            "selector": selector,
+            "constraints": constraints,
+            "counterfactuals": one,
+        }
+    return made
 
-    def add(name: str, kind: str, changes: dict[str, Any]) -> None:
-        sampler = clone(template).set_params(**changes)
-        recipe: Recipe = sampler._recipe(changes["threshold"], changes["augment"])
-        trials.append(Trial(name, recipe, kind))
-        makers.append(changes)
 
-    alone: list[Augment] = ["all", *(rows for rows in augments if is_risk(rows))]
-    for rows in alone:
-        changes = {"strategy": "threshold", "threshold": np.inf, "column_thresholds": None, "augment": rows}
-        add(f"{describe_twins(rows)}, no edits", kinds[0], changes)
-    for kind, strategy, guard in itertools.product(kinds, strategies, guards):
-        places = _FEWER.get(strategy, range(len(thresholds)))
+def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, Selector]:
+    """Return the selectors that are tried, by name."""
+    named: dict[str, Selector] = {}
+    for selector in _each_once("selectors", selectors, "['threshold', 'optimal']"):
+        if isinstance(selector, Selector):
+            named[repr(selector)] = selector
+            continue
+        if not isinstance(selector, str) or selector not in _SELECTORS:
+            raise InputError(
+                f"selectors names {selector!r}; give {listing(_SELECTORS)} or a selector such as Budget(500)."
+                f"{did_you_mean(selector, list(_SELECTORS))}"
+            )
+        places = _FEWER.get(selector, range(len(thresholds)))
         for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-            for augment in augments:
-                parts = [f"{strategy} {threshold:g}"]
-                parts += [describe_guard(guard)] if guard and len(guards) > 1 else []
-                parts += [describe_twins(augment)] if augment is not None else []
-                parts += [kind] if len(kinds) > 1 else []
-                changes = {"strategy": strategy, "threshold": threshold, "augment": augment, "guard": guard}
-                add(", ".join(parts), kind, changes)
-    return trials, makers
+            named[f"{selector} {threshold:g}"] = _SELECTORS[selector](threshold)
+    return named
 
 
-def _trained(
-    trials: Sequence[Trial], outcomes: Sequence[Outcome], makers: Sequence[dict[str, Any] | None]
-) -> list[int]:
-    """Return which trials could be trained in all folds; say which could not, or raise if no repair could."""
-    errors = [(trial.name, outcome.error) for trial, outcome in zip(trials, outcomes, strict=True)]
-    kept = [k for k, (_, error) in enumerate(errors) if error is None]
-    failed = {name: error for name, error in errors if error is not None}
-    if failed and not any(makers[k] for k in kept):
-        raise next(iter(failed.values()))
-    warn_of_skipped(failed)
-    return kept
+def _trials(
+    template: Any, made: dict[str, dict[str, Any]], feature_groups: PlayersLike, each_column: bool
+) -> list[tuple[Trial, dict[str, Any] | None]]:
+    """Return all trials, with the parameters of those that are repairs."""
+    estimator = template._estimator()
+    who = {"sensitive": template.sensitive, "privileged": template.privileged}
+    train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
+    trials: list[tuple[Trial, dict[str, Any] | None]] = [
+        (Trial("baseline"), None),
+        (Trial("without the sensitive column", train=train), None),
+    ]
+    kinds = [_EACH] if feature_groups is None else [_EACH, _GROUPED] if each_column else [_GROUPED]
+    for kind in kinds:
+        explainer = clone(make_explainer(template.explainer))
+        if kind == _GROUPED:
+            explainer.set_params(feature_groups=feature_groups)
+        sampler = with_params(template, explainer=explainer)
+        for name, changes in made.items():
+            constraints = make_constraints(changes["constraints"])
+            trial = Trial(name, sampler, Recipe(**changes | {"constraints": constraints}))
+            if len(kinds) > 1 and not trial.is_plain:
+                trial = replace(trial, name=f"{name}, {kind}")
+            if kind == kinds[0] or not trial.is_plain:
+                trials.append((trial, changes | ({"explainer": explainer} if kind == _GROUPED else {})))
+    return trials
 
 
-def _each_once(name: str, values: Any, example: str, read: Callable[[Any], Any]) -> list[Any]:
-    """Return what is tried of something, each of which must be known."""
-    found = [] if isinstance(values, str) or not np.iterable(values) else [read(value) for value in values]
+def _each_once(name: str, values: Any, example: str) -> list[Any]:
+    """Return what is tried of something, each once."""
+    found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
     if not found:
         raise InputError(f"{name}={values!r} must be a list of at least one, such as {example}.")
-    return list(dict.fromkeys(found))
-
-
-def _read_guard(guard: Any) -> Guard:
-    """Return a guard by its name, or False; True is another word for "risk"."""
-    check_guard(guard)
-    if isinstance(guard, str):
-        return cast(Guard, guard)
-    return "risk" if guard else False
-
-
-def _best_repair(
-    table: Table, objective: Objective, allowed: Bools, makers: Sequence[dict[str, Any] | None]
-) -> int:
-    """Return the best repair within the limits, or without them if there is none."""
-    is_repair = np.array([maker is not None for maker in makers])
-    return table.steady(objective, is_repair & allowed if (is_repair & allowed).any() else is_repair)
+    once: list[Any] = []
+    once += (value for value in found if not any(value is one or value == one for one in once))
+    return once
 
 
 def _share(max_edits: int | float | None, n_cells: int) -> float:

@@ -1,7 +1,5 @@
-"""The report: what was found, changed and gained, as one page."""
+"""The report: what was found, edited and gained, as one page of HTML."""
 
-from fairshap.report._findings import Comparison, Findings, Tuned
-from fairshap.report._page import make_report
-from fairshap.report._report import Report
+from fairshap.report._report import Report, report_repair
 
-__all__ = ["Comparison", "Findings", "Report", "Tuned", "make_report"]
+__all__ = ["Report", "report_repair"]

@@ -1,217 +1,136 @@
-"""From findings to the page."""
+"""From the data to the page: what the template needs, and the template filled in."""
 
 import base64
 import hashlib
-from importlib import resources
+import platform
+from functools import partial
+from importlib import metadata, resources
 from typing import Any
 
+import numpy as np
+
+from fairshap._crossval import MEASURES
+from fairshap._frames import Table, show
 from fairshap._ties import exceeds
 from fairshap.exceptions import MissingExtraError
-from fairshap.report import _columns, _reproduce, _rows, _setting
-from fairshap.report._findings import Comparison, Findings, Tuned
-from fairshap.report._report import Report, draw_comparison, draw_risk_change
-from fairshap.report._svg import figure
-from fairshap.report._text import count, decimal, percent, show
-from fairshap.report._thresholds import Sweep
+from fairshap.report._cells import column_lines, flows, ledger, plain_ledger, riskiest_rows
+from fairshap.report._data import ReportData, Sweep
+from fairshap.report._evaluation import group_rates
+from fairshap.report._figures import plot_measures, plot_risks, plot_thresholds, to_svg
+from fairshap.report._summary import (
+    cards,
+    count,
+    decimal,
+    facts,
+    group_sizes,
+    join_names,
+    selection,
+    verdict,
+)
 
-# Candidates of a search that are listed.
-_CANDIDATES = 15
+_PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba")
 
 
-def make_report(
-    findings: Findings,
-    comparison: Comparison | None = None,
-    *,
-    not_compared: str = "",
-    tuning: Tuned | None = None,
-    title: str = "Fairness report",
-    command: str | None = None,
-    checksum: str | None = None,
-    note: str | None = None,
-    redact: bool = False,
-) -> Report:
-    """Return the report of a repair.
-
-    Parameters
-    ----------
-    findings : Findings
-        What was found and changed.
-    comparison : Comparison, optional
-        The models before and after on held-out rows.
-    not_compared : str
-        Why there is no comparison.
-    tuning : Tuned, optional
-        The search that the repair came from.
-    title : str
-        The page's title.
-    command : str, optional
-        What reproduces the result; by default the Python call.
-    checksum : str, optional
-        The checksum of the data's file; by default one of the table's cells.
-    note : str, optional
-        What to say at the top of the page.
-    redact : bool, default=False
-        Whether the values and labels of single rows are left out.
-    """
+def render(data: ReportData, sweep: Sweep, *, checksum: str | None, redact: bool, **texts: Any) -> str:
+    """Return the page as HTML; ``texts`` are the title, the note, the command and the seed."""
     try:
         import jinja2
     except ImportError as error:
         raise MissingExtraError("the report", "jinja2", "report") from error
-    sweep = Sweep.of(findings)
-    style, script = _read("report.css"), _read("report.js")
-    ledger = _rows.ledger_data(findings, redact)
-    context = {
-        "title": show(title),
-        "style": style,
-        "script": script,
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "note": note,
-        "redact": redact,
-        "audit": findings.is_audit,
-        "verdict": _setting.verdict(findings, comparison),
-        "cards": _setting.cards(findings, comparison),
-        "attribute": _setting.attribute_name(findings.asked.risk.setting),
-        "sides": _setting.side_names(findings.asked.risk.setting),
-        "facts": _setting.setting_facts(findings),
-        "sizes": _setting.group_sizes(findings),
-        "not_compared": not_compared,
-        "threshold": f"{findings.threshold:.4g}",
-        "sweep": sweep,
-        "sweep_data": sweep.data(),
-        "cards_of_rows": _rows.riskiest_rows(findings, redact),
-        "ledger": ledger,
-        "plain_ledger": _rows.plain_ledger(ledger),
-        "decimal": decimal,
-        "percent": percent,
-        "count": count,
-        **_fairness(comparison),
-        **_columns_of(findings, redact),
-        **_matching(findings),
-        **_risks(findings),
-        **_thresholds(sweep),
-        **_tuning(tuning),
-        **_reproducing(findings, command, checksum),
-    }
+    script = _read("report.js")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    html = environment.from_string(_read("report.html")).render(context)
-    return Report(html, findings, comparison, sweep, tuning)
+    environment.globals["count"] = count
+    environment.filters |= {"decimal": decimal, "show": show, "whole": "{:,}".format}
+    return environment.from_string(_read("report.html")).render(
+        style=_read("report.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        checksum=checksum or f"{checksum_of(data.problem.own)} (SHA-256 of the table's names and cells)",
+        versions=versions(data.explanation.model),
+        redact=redact,
+        **texts,
+        **_context(data, sweep, redact),
+    )
 
 
 def _read(name: str) -> str:
     return resources.files("fairshap.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
-def _fairness(comparison: Comparison | None) -> dict[str, Any]:
-    if comparison is None:
-        return {"fairness": None}
-    drawn = figure(
-        "fairness",
-        "DR, DP, EO and PQP with 95 % intervals; the numbers are in the table.",
-        lambda drawn: draw_comparison(comparison, drawn),
-    )
-    lines = _setting.fairness_lines(comparison)
+def _context(data: ReportData, sweep: Sweep, redact: bool) -> dict[str, Any]:
+    """Return what the sections show."""
+    lines, n_hidden = column_lines(data)
+    listed = ledger(data, redact)
+    certificate = data.certificate
+    risen = exceeds(certificate.dr_after, certificate.dr_before, data.explanation.unit)
+    plots: dict[str, Any] = {
+        "measures": partial(plot_measures, data),
+        "risks": partial(plot_risks, data),
+        "thresholds": partial(plot_thresholds, sweep),
+        "columns": partial(data.explanation.plot, threshold=data.threshold),
+    }
+    plan, matching = data.explanation.match_plan, None
+    # A plan that was given may not say how it was made.
+    if plan.basis is not None and len(plan):
+        matching = plan.diagnostics()
+        plots["matching"] = matching.plot
+    if data.tuning is not None:
+        plots["tuning"] = data.tuning.plot
     return {
-        "fairness": lines,
-        "fairness_how": comparison.how,
-        "fairness_figure": drawn,
-        "noise": _setting.noise_text(comparison),
-        "rates": _setting.group_rates(comparison),
+        "audit": data.is_audit,
+        "attribute": data.attribute,
+        "sides": data.problem.side_names,
+        "verdict": verdict(data),
+        "cards": cards(data),
+        "facts": facts(data),
+        "sizes": group_sizes(data),
+        "measures": MEASURES,
+        "lower_is_better": join_names([one.label for one in MEASURES.values() if not one.higher_is_better]),
+        "evaluation": data.evaluation,
+        "measure_lines": data.measure_lines(),
+        "rates": [] if data.evaluation is None else group_rates(data.evaluation, data.n_models),
+        "not_measured": data.not_measured,
+        "columns": lines,
+        "columns_hidden": n_hidden,
+        "threshold": data.threshold,
+        "selection": selection(data),
+        "flows": flows(data, redact),
+        "matching": matching,
+        "risks": data.mean_risks(),
+        "risks_edited": data.mean_risks(edited=True),
+        "n_edited": int(certificate.edited.sum()),
+        "n_risen": int(risen[certificate.edited].sum()),
+        "sweep": sweep.to_dict(),
+        "rows": riskiest_rows(data, redact),
+        "ledger": listed,
+        "plain_ledger": plain_ledger(listed),
+        "tuning": data.tuning,
+        "candidates": [] if data.tuning is None else data.tuning.frame().to_dict("records"),
+        "figure": lambda name, description: to_svg(name, description, plots[name]),
     }
 
 
-def _columns_of(findings: Findings, redact: bool) -> dict[str, Any]:
-    lines, hidden = _columns.column_lines(findings)
-    drawn = None
-    if lines:
-        drawn = figure(
-            "columns",
-            "Attributions of the heaviest columns, one dot a row, by group; the means are in the table.",
-            lambda drawn: _columns.plot_columns(findings, drawn),
-        )
-    context: dict[str, Any] = {"columns": lines, "columns_hidden": hidden, "columns_figure": drawn}
-    if redact:
-        return context | {"flows": _columns.edits_by_column(findings), "more_flows": 0, "more_rows": 0}
-    shown, more, rows = _columns.shown_flows(_columns.flows(findings))
-    return context | {"flows": shown, "more_flows": more, "more_rows": rows}
+def versions(model: Any) -> list[tuple[str, str]]:
+    """Return the versions of Python and of the packages that the result depends on."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    # xgboost is also installed under other names.
+    owners = metadata.packages_distributions()
+    modules = {type(step).__module__.partition(".")[0] for step in steps}
+    of_model = {owners[module][0] for module in modules if module in owners}
+    names = [*_PACKAGES, *sorted(of_model - set(_PACKAGES))]
+    return [("Python", platform.python_version()), *((name, metadata.version(name)) for name in names)]
 
 
-def _matching(findings: Findings) -> dict[str, Any]:
-    plan = findings.asked.matches
-    if plan.basis is None or not len(plan):
-        return {"matching": None}
-    found = plan.diagnostics()
-    drawn = figure(
-        "matching",
-        "Distances of matched and of random pairs, and differences between the groups by column before and "
-        "after matching; the means are in the table.",
-        found.plot,
-    )
-    data = found.summary()
-    lines = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
-    used = found.reuse[found.reuse > 0]
-    reuse = {"rows": len(used), "mean": float(used.mean()), "most": int(used.max())}
-    return {"matching": found, "matching_lines": lines, "matching_figure": drawn, "reuse": reuse}
-
-
-def _risks(findings: Findings) -> dict[str, Any]:
-    certificate = findings.certificate
-    drawn = figure(
-        "risks",
-        "How many rows have which risk; the figures are in the text.",
-        lambda drawn: draw_risk_change(findings, drawn),
-    )
-    edited = certificate.edited
-    risen = int(exceeds(certificate.dr_after, certificate.dr_before, findings.asked.risk.unit)[edited].sum())
-    parts = {
-        name: (float(before.mean()), float(after.mean())) if len(before) else None
-        for name, before, after in (
-            ("all", certificate.dr_before, certificate.dr_after),
-            ("edited", certificate.dr_before[edited], certificate.dr_after[edited]),
-        )
-    }
-    return {"risks_figure": drawn, "risks": parts, "risen": risen, "n_edited": int(edited.sum())}
-
-
-def _thresholds(sweep: Sweep) -> dict[str, Any]:
-    drawn = figure(
-        "thresholds",
-        "Mean risk against the number of cells that would change; the numbers are in the table.",
-        sweep.plot,
-    )
-    lines = [
-        {"threshold": f"{t:.4g}", "cells": f"{c:,}", "rows": f"{r:,}", "risk": decimal(v)}
-        for t, c, r, v in zip(
-            sweep.thresholds.tolist(),
-            sweep.cells.tolist(),
-            sweep.rows.tolist(),
-            sweep.risk.tolist(),
-            strict=True,
-        )
-    ]
-    return {"threshold_lines": lines, "thresholds_figure": drawn}
-
-
-def _tuning(tuning: Tuned | None) -> dict[str, Any]:
-    if tuning is None:
-        return {"tuning": None}
-    drawn = figure(
-        "trade-off",
-        "Accuracy against fairness of all that was tried, with the front; the numbers are in the table.",
-        tuning.plot,
-    )
-    frame = tuning.frame()
-    lines = frame.head(_CANDIDATES).to_dict("records")
-    hidden = len(frame) - len(lines)
-    return {"tuning": tuning, "tuning_figure": drawn, "candidates": lines, "candidates_hidden": hidden}
-
-
-def _reproducing(findings: Findings, command: str | None, checksum: str | None) -> dict[str, Any]:
-    own = findings.asked.risk.setting.own
-    return {
-        "command": command or findings.call,
-        "versions": _reproduce.versions(findings.asked.model),
-        "seed": "none was given" if findings.random_state is None else show(findings.random_state),
-        "checksum": checksum or f"{_reproduce.table_checksum(own)} (SHA-256 of the table's names and cells)",
-    }
+def checksum_of(table: Table) -> str:
+    """Return the SHA-256 of a table's names and cells, which is the same for any library."""
+    digest = hashlib.sha256()
+    for name in table.names:
+        digest.update(str(name).encode("utf-8", "replace") + b"\0")
+    digest.update(np.ascontiguousarray(table.numbers).tobytes())
+    digest.update(np.ascontiguousarray(table.codes).tobytes())
+    for column in table.category_columns.tolist():
+        for value in table.store.values(column, table.distinct(column)):
+            digest.update(str(value).encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()

@@ -1,19 +1,18 @@
 """The report as an object: a page, a file, a notebook's cell, and its figures."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from fairshap._plotting import draw_fairness, draw_risks
 from fairshap._io import write_atomically
-from fairshap._crossval import MEASURES
-from fairshap.report._columns import plot_columns
-from fairshap.report._findings import Comparison, Findings, Tuned
-from fairshap.report._setting import NAMES
-from fairshap.report._thresholds import Sweep
+from fairshap._problem import Labels
+from fairshap._typing import Native
+from fairshap.exceptions import InputError
+from fairshap.report._data import ReportData, Sweep
+from fairshap.report._evaluation import evaluate_repair
+from fairshap.report._figures import plot_measures, plot_risks, plot_thresholds
+from fairshap.report._page import render
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,34 +23,28 @@ class Report:
     ----------
     html : str
         The page.
-    findings : Findings
-        What it is about.
-    comparison : Comparison or None
-        The models before and after on held-out rows, where these could be compared.
+    data : ReportData
+        What it was written from.
     sweep : Sweep
         What other thresholds would do.
-    tuning : Tuned or None
-        The search that the repair came from.
     """
 
     html: str
-    findings: Findings
-    comparison: Comparison | None
+    data: ReportData
     sweep: Sweep
-    tuning: Tuned | None = None
 
     def __repr__(self) -> str:
         return f"Report({len(self.html.encode()) / 1e6:.2f} MB of HTML; .write('report.html') saves it)"
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the page to a file, beside its place first and then renamed.
+        """Write the page to a file.
 
         Parameters
         ----------
         path : path-like
             The file.
         force : bool, default=False
-            Whether a file that is there may be replaced.
+            Whether an existing file may be replaced.
         """
         content = self.html.encode()
         write_atomically(path, lambda file: file.write(content), force=force)
@@ -66,45 +59,84 @@ class Report:
     def plot_fairness(self, ax: Any = None) -> Any:
         """Draw DR and the gaps between the groups before and after, with intervals; return the axes.
 
-        None where models could not be compared on held-out rows.
+        None if the models could not be measured on held-out rows.
         """
-        if self.comparison is None:
-            return None
-        return draw_comparison(self.comparison, ax)
+        return plot_measures(self.data, ax)
 
     def plot_columns(self, ax: Any = None) -> Any:
-        """Draw the attributions of the heaviest columns, split by group; return the axes."""
-        return plot_columns(self.findings, ax)
+        """Draw the Shapley values of the heaviest columns, split by group; return the axes."""
+        return self.data.explanation.plot(ax, threshold=self.data.threshold)
 
     def plot_matching(self, ax: Any = None) -> Any:
         """Draw how near the references are; return the axes."""
-        return self.findings.asked.matches.diagnostics().plot(ax)
+        return self.data.explanation.match_plan.diagnostics().plot(ax)
 
     def plot_risks(self, ax: Any = None) -> Any:
-        """Draw the risk of all rows under the consulted model before and after; return the axes."""
-        return draw_risk_change(self.findings, ax)
+        """Draw the risk of all rows under the explained model before and after; return the axes."""
+        return plot_risks(self.data, ax)
 
     def plot_thresholds(self, ax: Any = None) -> Any:
-        """Draw the mean risk against the number of cells, for several thresholds; return the axes."""
-        return self.sweep.plot(ax)
+        """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""
+        return plot_thresholds(self.sweep, ax)
 
     def plot_trade_off(self, ax: Any = None) -> Any:
-        """Draw accuracy against fairness of all that was tried; return the axes, None if nothing was."""
-        return None if self.tuning is None else self.tuning.plot(ax)
+        """Draw accuracy against fairness of all candidates; return the axes, None if there was no search."""
+        return None if self.data.tuning is None else self.data.tuning.plot(ax)
 
 
-def draw_comparison(comparison: Comparison, ax: Any = None) -> Any:
-    """Draw the gaps before and after, or as they are if nothing was repaired."""
-    shown = [k for k, measure in enumerate(MEASURES) if measure != "accuracy"]
-    measured = comparison.measured
-    sides = [
-        np.stack(parts)[:, shown]
-        for parts in zip(measured.values[:2], measured.low[:2], measured.high[:2], strict=True)
-    ]
-    return draw_fairness([NAMES[MEASURES[k]][0] for k in shown], sides, ax)
-
-
-def draw_risk_change(findings: Findings, ax: Any = None) -> Any:
-    """Draw the risk of all rows before and after, or as it is if nothing was repaired."""
-    certificate = findings.certificate
-    return draw_risks(certificate.dr_before, None if findings.is_audit else certificate.dr_after, ax)
+def report_repair(
+    fitted: Any,
+    *,
+    X_test: Native | None = None,
+    y_test: Any = None,
+    positive: Any = None,
+    retrained: Any = None,
+    evaluation: Any = None,
+    tuning: Any = None,
+    audit: bool = False,
+    title: str = "Fairness report",
+    command: str | None = None,
+    checksum: str | None = None,
+    note: str | None = None,
+    redact: bool = False,
+) -> Report:
+    """Return the report on a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
+    explanation, target = fitted.explanation_, fitted.explanation_.problem.y
+    if positive is not None:
+        is_quantity = target.classes is None
+        read = Labels.read(target.values, len(target.values), positive, is_quantity=is_quantity)
+        target = replace(target, positive=read.positive)
+    # A threshold that was found by trying several is the one to report.
+    recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
+    not_measured = ""
+    if evaluation is None:
+        evaluation, not_measured = evaluate_repair(fitted, target, recipe, X_test, y_test, retrained, audit)
+    elif X_test is not None or retrained is not None:
+        raise InputError("evaluation has the held-out measures already; leave X_test and retrained out.")
+    elif not audit and len(evaluation.measures.values) < 2:
+        raise InputError(
+            "evaluation has one model only; give one with two, before and after the repair, or audit=True."
+        )
+    data = ReportData(
+        explanation=explanation,
+        recipe=recipe,
+        edits=fitted.edits_,
+        certificate=fitted._evidence.certificate,
+        target=target,
+        evaluation=evaluation,
+        not_measured=not_measured,
+        tuning=tuning,
+        is_audit=audit,
+    )
+    sweep = Sweep.of(data)
+    html = render(
+        data,
+        sweep,
+        title=title,
+        command=command or f"{fitted!r}.fit_resample(X, y)",
+        seed=fitted.random_state,
+        checksum=checksum,
+        note=note,
+        redact=redact,
+    )
+    return Report(html, data, sweep)

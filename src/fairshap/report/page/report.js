@@ -12,9 +12,9 @@
       const k = Number(range.value);
       const cells = whole.format(sweep.cells[k]);
       const rows = whole.format(sweep.rows[k]);
-      const taken = k === sweep.chosen ? " (as taken)" : "";
+      const taken = k === sweep.chosen ? " (chosen)" : "";
       out.textContent =
-        `${sweep.thresholds[k]}${taken}: ${cells} cells in ${rows} rows would change; ` +
+        `${sweep.thresholds[k]}${taken}: ${cells} cells in ${rows} rows would be edited; ` +
         `mean risk ${sweep.risk[k].toFixed(4)}`;
       range.setAttribute("aria-valuetext", `threshold ${sweep.thresholds[k]}${taken}`);
     };

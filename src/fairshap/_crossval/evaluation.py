@@ -1,0 +1,313 @@
+"""The result of everything that measures models: all measures of all of them, with intervals."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from fairshap._crossval.folds import Folds, Predictions
+from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, critical_value, is_compared
+from fairshap._messages import did_you_mean, listing, warn
+from fairshap._typing import Floats, Ints
+from fairshap.exceptions import InputError, NoiseWarning
+from fairshap.metrics._labels import rates, rates_of
+
+_RISK = list(MEASURES).index("dr")
+
+# The rows at a time whose moves are multiplied.
+_BLOCK = 16_384
+
+# The certainty with which a risk is called more than noise.
+_SURE = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measures:
+    """All measures of models on the same held-out rows.
+
+    Each level is one of all held-out rows together. A gap is the difference between the group with the
+    highest and the group with the lowest rate. It is signed, and that pair of groups is kept in whatever is
+    computed from it. So its interval may reach below 0, and then it does not tell the two groups apart.
+
+    The intervals of rates, gaps and scores hold for the trained models on other rows of the same kind. The
+    interval of DR comes from the spread between folds, with Nadeau and Bengio's correction, and so reflects
+    training on other parts of the same table; on a single set of rows it is that of the rows. None of them
+    covers another table: a link between attribute and target by chance is in every fold.
+
+    Parameters
+    ----------
+    values, low, high : ndarray, shape (models, measures)
+        The levels and the ends of their 95 % intervals, in the order of :data:`MEASURES`; NaN for what cannot
+        be measured, such as a gap if fewer than two groups have a rate.
+    pairs : ndarray of int, shape (models, measures, 2)
+        For each gap, the groups with the highest and the lowest rate; -1 for other measures.
+    counts : ndarray, shape (models, groups + 1, 5)
+        For each group its rows, those predicted positive, those that are positive, those that are both, and
+        the sum of the risks; the last line is that of the rows whose attribute is missing.
+    covariance : ndarray, shape (models x measures, models x measures)
+        The covariance of all levels.
+    floor : ndarray, shape (models, measures)
+        What is added to the variance of a change, so that few rows that differ do not pass for certainty.
+    risk_by_fold : ndarray, shape (models, folds)
+        The mean risk in each fold.
+    names : tuple of str
+        The groups.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    pairs: Ints
+    counts: Floats
+    covariance: Floats
+    floor: Floats
+    risk_by_fold: Floats
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, models: Sequence[Sequence[Predictions]], names: Sequence[str]) -> "Measures":
+        """Return the measures of models whose folds are the same."""
+        rows = HeldOut.of(models, len(names))
+        found = [
+            [measure.estimate(rows, model) for measure in MEASURES.values()] for model in range(len(models))
+        ]
+        values, low, high, floor = (
+            np.array([[getattr(one, name) for one in line] for line in found])
+            for name in ("value", "low", "high", "floor")
+        )
+        risk_by_fold = np.array([[np.nanmean(fold.risk) for fold in model] for model in models])
+        spread = _risk_covariance(rows, risk_by_fold, [len(fold.rows) for fold in models[0]])
+        covariance = _covariance(found, len(rows.true))
+        at = np.arange(len(models)) * len(MEASURES) + _RISK
+        covariance[np.ix_(at, at)] = spread
+        half = _risk_critical(risk_by_fold.shape[1]) * np.sqrt(np.diag(spread))
+        low[:, _RISK] = np.maximum(values[:, _RISK] - half, 0)
+        high[:, _RISK] = values[:, _RISK] + half
+        codes = np.where(rows.group < 0, len(names), rows.group)
+        risks = np.array([np.bincount(codes, risk, len(names) + 1) for risk in rows.risk])
+        counts = np.concatenate([rows.counts, risks[..., None]], axis=-1)
+        pairs = np.array([[one.pair for one in line] for line in found])
+        return cls(values, low, high, pairs, counts, covariance, floor, risk_by_fold, tuple(names))
+
+    @property
+    def risk(self) -> float:
+        """The discriminative risk of the first model."""
+        return float(self.values[0, _RISK])
+
+    def changes(self) -> tuple[Floats, Floats, Floats]:
+        """Return the difference of each model from the first, and the ends of its 95 % interval.
+
+        Both are measured on the same rows, so an interval without 0 says that they differ.
+        """
+        n_models, n_measures = self.values.shape
+        by_model = self.covariance.reshape(n_models, n_measures, n_models, n_measures)
+        k = np.arange(n_measures)
+        own = by_model[:, k, :, k]  # measures, models, models
+        variance = np.array([np.diag(block) + block[0, 0] - 2 * block[0] for block in own]).T
+        variance = np.maximum(variance, 0) + np.maximum(self.floor, self.floor[:1])
+        critical = np.full(n_measures, critical_value())
+        critical[_RISK] = _risk_critical(self.risk_by_fold.shape[1])
+        change, half = self.values - self.values[:1], critical * np.sqrt(variance)
+        half[0] = 0
+        return change, change - half, change + half
+
+    def draws(self, n: int, seed: int) -> Floats:
+        """Return normal draws of all levels, shape (models, draws, measures)."""
+        values, vectors = np.linalg.eigh(np.nan_to_num(self.covariance))
+        drawn = np.random.default_rng(seed).standard_normal((n, len(values)))
+        around = (drawn * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        return np.asarray(self.values[:, None] + around.reshape(n, *self.values.shape).transpose(1, 0, 2))
+
+    def pair(self, model: int, measure: str) -> tuple[str, str] | None:
+        """Return the groups with the highest and the lowest rate; None for what is no gap, or not known."""
+        high, low = self.pairs[model, list(MEASURES).index(measure)].tolist()
+        return None if high < 0 else (self.names[high], self.names[low])
+
+    def groups(self, model: int) -> pd.DataFrame:
+        """Return one line for each group, the most frequent first: the rates that the gaps come from.
+
+        ``few`` marks groups that have too few rows to be compared.
+        """
+        counts = self.counts[model]
+        n = counts[:, 0]
+        data: dict[str, Any] = {"group": [*self.names, "missing"], "rows": n.round().astype(np.int64)}
+        data |= rates_of(counts[:, :4])
+        data |= {"dr": rates(counts[:, 4], n), "few": [*~is_compared(n[:-1]), False]}
+        order = np.argsort(-n, kind="stable")
+        frame: pd.DataFrame = pd.DataFrame(data).iloc[order[n[order] > 0]].reset_index(drop=True)
+        return frame
+
+
+def _covariance(found: Sequence[Sequence[Estimate]], n_rows: int) -> Floats:
+    """Return the covariance of all levels: the sum over rows of the products of their moves."""
+    estimates = enumerate(one for line in found for one in line)
+    moves = [(k, one.moves) for k, one in estimates if one.moves is not None]
+    total = np.zeros((len(found) * len(MEASURES),) * 2)
+    at = [k for k, _ in moves]
+    for start in range(0, n_rows, _BLOCK):
+        block = np.column_stack([move(slice(start, start + _BLOCK)) for _, move in moves])
+        total[np.ix_(at, at)] += block.T @ block
+    return total
+
+
+def _risk_covariance(rows: HeldOut, by_fold: Floats, sizes: Sequence[int]) -> Floats:
+    """Return the covariance of the mean risks of models: between folds, or with one fold between its rows.
+
+    The models of different folds share most of their training rows, so the variance of a mean is more than
+    that between folds over their number (Nadeau and Bengio, Machine Learning 52, 2003).
+    """
+    n_folds = by_fold.shape[1]
+    if n_folds == 1:
+        known = ~np.isnan(rows.risk[0])
+        moves = rows.risk[:, known] - rows.risk[:, known].mean(axis=1, keepdims=True)
+        return np.asarray(moves @ moves.T / max(1, known.sum()) ** 2)
+    held_out = float(np.mean(sizes))
+    factor = 1 / n_folds + held_out / max(1.0, len(rows.true) - held_out)
+    moves = by_fold - by_fold.mean(axis=1, keepdims=True)
+    return np.asarray(moves @ moves.T / (n_folds - 1) * factor)
+
+
+def _risk_critical(n_folds: int) -> float:
+    """Return the half width of the interval of a mean risk in standard errors."""
+    return float(student.ppf((1 + LEVEL) / 2, n_folds - 1)) if n_folds > 1 else critical_value()
+
+
+def is_within_noise(measures: Measures, noise: Floats) -> bool:
+    """Say whether the first model's risk is indistinguishable from that of a shuffled attribute.
+
+    If the attribute were noise, the mean risk would be one more such value, or vary less, because folds share
+    most of their training rows. So it is compared with the upper end of a prediction interval from the
+    shuffles. A risk of 0 is not noise.
+    """
+    risk, n = measures.risk_by_fold[0], len(noise)
+    if not risk.any():
+        return False
+    margin = student.ppf(_SURE, n - 1) * noise.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return bool(risk.mean() <= noise.mean() + margin)
+
+
+def warn_if_noise(measures: Measures, noise: Floats | None, name: Any) -> None:
+    """Warn if the first model's risk is indistinguishable from that of a shuffled attribute."""
+    if noise is not None and is_within_noise(measures, noise):
+        warn(
+            f"The discriminative risk of {measures.risk:.3g} is indistinguishable from noise: with {name!r} "
+            f"shuffled among the rows, a model of the same kind has {noise.mean():.3g}. Edits against such a "
+            "risk may only follow chance. More repeats (n_repeats) give a clearer answer.",
+            NoiseWarning,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation:
+    """Models side by side on rows that they were not trained on.
+
+    Attributes
+    ----------
+    names : tuple
+        What was measured: methods, candidates of a search, or budgets.
+    measures : Measures
+        All measures of each, on all held-out rows together.
+    edits, share : ndarray, shape (models,)
+        The mean number of edited cells in a fold, and their share of its cells.
+    raw_dr : ndarray, shape (models,)
+        The mean risk when the attribute is switched in the rows as they were recorded. It differs from DR
+        only for methods that transform the rows to predict.
+    noise : ndarray of float, or None
+        The mean risk of each fold under a model that was trained with the attribute shuffled; None for a
+        model that was not trained here.
+    folds : Folds or None
+        The training and test rows; None if there were no folds.
+    how : str
+        Which rows were held out, in a sentence.
+    by : {"method", "name", "budget"}
+        What the names are: the first column of every frame.
+    """
+
+    names: tuple[Any, ...]
+    measures: Measures
+    edits: Floats
+    share: Floats
+    raw_dr: Floats
+    noise: Floats | None = None
+    folds: Folds | None = None
+    how: str = ""
+    by: Literal["method", "name", "budget"] = "method"
+
+    def __repr__(self) -> str:
+        return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
+
+    @classmethod
+    def on_rows(
+        cls, names: Sequence[str], models: Sequence[Predictions], groups: Sequence[str], how: str
+    ) -> "Evaluation":
+        """Return the evaluation of models that were trained elsewhere, on one set of rows."""
+        nothing = np.zeros(len(names))
+        raw_dr = np.array([np.nanmean(one.risk) for one in models])
+        measures = Measures.of([[one] for one in models], groups)
+        return cls(tuple(names), measures, nothing, nothing, raw_dr, how=how)
+
+    @property
+    def noise_level(self) -> float | None:
+        """The DR of a model of the same kind whose attribute is shuffled; None if it was not measured."""
+        return None if self.noise is None else float(self.noise.mean())
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the DR of the first model is indistinguishable from that level."""
+        return self.noise is not None and is_within_noise(self.measures, self.noise)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line for each model: every measure with the ends of its 95 % interval.
+
+        The ends are ``_low`` and ``_high``. Gaps are differences between the group with the highest and the
+        group with the lowest rate; if the interval of a gap reaches below 0, these two groups cannot be told
+        apart. ``edits`` and ``share`` are the edited cells of a fold, and their share of all. ``raw_dr`` is
+        the risk of the rows as they were recorded, ``dr_noise`` that of a model whose attribute was shuffled.
+        """
+        found = self._frame(self.measures.values, self.measures.low, self.measures.high)
+        noise = float("nan") if self.noise_level is None else self.noise_level
+        return found.assign(raw_dr=self.raw_dr, dr_noise=noise)
+
+    def differences(self) -> pd.DataFrame:
+        """Return the difference of each model from the first, with 95 % intervals.
+
+        All are measured on the same rows, so an interval without 0 says that two models differ.
+        """
+        return self._frame(*self.measures.changes())
+
+    def groups(self, name: Any = None) -> pd.DataFrame:
+        """Return the rates of each group under a model, by default the first; the gaps follow from them."""
+        if name is not None and name not in self.names:
+            raise InputError(
+                f"{name!r} was not evaluated; there are {listing(self.names)}."
+                f"{did_you_mean(name, self.names)}"
+            )
+        return self.measures.groups(0 if name is None else self.names.index(name))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw every measure with its 95 % intervals; return the axes, one for each measure.
+
+        Methods stand below each other; budgets are drawn as curves against the number of edited cells.
+
+        Parameters
+        ----------
+        axes : array of matplotlib axes, optional
+            Where to draw; by default on new ones.
+        """
+        from fairshap._plotting import draw_curves, draw_levels
+
+        parts = (self.measures.values, self.measures.low, self.measures.high)
+        levels = {one.label: tuple(part[:, k] for part in parts) for k, one in enumerate(MEASURES.values())}
+        if self.by == "budget":
+            return draw_curves(self.edits, levels, axes)
+        return draw_levels(self.names, levels, axes)
+
+    def _frame(self, values: Floats, low: Floats, high: Floats) -> pd.DataFrame:
+        data: dict[Hashable, Any] = {self.by: list(self.names)}
+        for k, name in enumerate(MEASURES):
+            data[name] = values[:, k]
+            data[f"{name}_low"], data[f"{name}_high"] = low[:, k], high[:, k]
+        return pd.DataFrame(data | {"edits": self.edits, "share": self.share})

@@ -1,0 +1,278 @@
+"""The measures of models on held-out rows, each with an interval: the one place that knows them.
+
+A new measure is a line of :data:`MEASURES`. What it has to tell is an :class:`Estimate`: its level, the ends
+of its interval, and by how much each row moves it. Everything else follows: the interval of a change between
+two models, the frames and plots of ``evaluate``, ``tune`` and ``budget_curve``, the command's JSON, and the
+report.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, studentized_range
+
+from fairshap._crossval.folds import Predictions
+from fairshap._typing import Bools, Floats, Ints
+from fairshap.metrics._labels import RATES, count_by_group, parts_of, rates
+
+#: The coverage of all intervals.
+LEVEL = 0.95
+
+#: If there are more than two groups, those of fewer rows are not compared: their rates are too uncertain.
+MIN_COMPARED = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What several models do on the same held-out rows; with repeats, on average for each row.
+
+    Parameters
+    ----------
+    true, group : ndarray, shape (rows,)
+        Which rows are positive, and the group of each, -1 where it is missing.
+    predicted, risk : ndarray of float, shape (models, rows)
+        How often each row is predicted positive, and its risk.
+    counts : ndarray, shape (models, groups + 1, 4)
+        What rates are made of, for each group; the last line is that of rows without a group.
+    folds : list of pairs of ndarray
+        For each fold, the positions of its rows and their scores, shape (models, rows of the fold); none if
+        some model has no scores.
+    """
+
+    true: Floats
+    group: Ints
+    predicted: Floats
+    risk: Floats
+    counts: Floats
+    folds: list[tuple[Ints, Floats]]
+
+    @classmethod
+    def of(cls, models: Sequence[Sequence[Predictions]], n_groups: int) -> "HeldOut":
+        """Return the rows of all folds; the folds are the same for all models."""
+        folds = models[0]
+        _, first, place = np.unique(
+            np.concatenate([fold.rows for fold in folds]), return_index=True, return_inverse=True
+        )
+        times = np.bincount(place)
+
+        def mean(values: list[Any]) -> Floats:
+            return np.bincount(place, np.concatenate(values)) / times
+
+        true = np.concatenate([fold.true for fold in folds])[first].astype(np.float64)
+        group = np.concatenate([fold.group for fold in folds])[first]
+        predicted = np.array([mean([fold.predicted for fold in model]) for model in models])
+        risk = np.array([mean([fold.risk for fold in model]) for model in models])
+        codes = np.where(group < 0, n_groups, group)
+        counts = np.array([count_by_group(parts_of(true, one), codes, n_groups + 1) for one in predicted])
+        scored = []
+        places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+        for k, at in enumerate(places):
+            scores = [model[k].score for model in models]
+            known = [score for score in scores if score is not None]
+            if len(known) == len(scores):
+                scored.append((at, np.array(known)))
+        return cls(true, group, predicted, risk, counts, scored if len(scored) == len(folds) else [])
+
+    def parts(self, rate: str, model: int, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Return for each row what a rate counts, and among what."""
+        counted, among = RATES[rate]
+        parts = parts_of(self.true[rows], self.predicted[model, rows])
+        return parts @ counted, parts @ among
+
+
+class Estimate(NamedTuple):
+    """A measure of one model.
+
+    ``moves`` returns, for a slice of the rows, by how much each moves the level (its influence value), so
+    that the sum of squares is the variance. ``floor`` is added to the variance of a change, so that few rows
+    that differ do not pass for certainty. ``pair`` has the groups with the highest and the lowest rate.
+    """
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    floor: float = 0.0
+    moves: Callable[[slice], Floats] | None = None
+    pair: tuple[int, int] = (-1, -1)
+
+
+Estimator: TypeAlias = Callable[[HeldOut, int], Estimate]
+
+
+class _Rate(NamedTuple):
+    """A rate among all rows or those of one group, with the number of rows that it is as certain as."""
+
+    value: float
+    total: float
+    size: float
+    moves: Callable[[slice], Floats]
+
+    @property
+    def floor(self) -> float:
+        return 1 / (self.total + 2) ** 2
+
+
+def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Rate:
+    counts = rows.counts[model].sum(axis=0) if group is None else rows.counts[model, group]
+    counted, total = (float(counts @ part) for part in RATES[name])
+    value = counted / total if total > 0 else np.nan
+
+    def moves(part: slice) -> Floats:
+        counted, among = rows.parts(name, model, part)
+        moved = (counted - value * among) / total
+        return moved if group is None else np.where(rows.group[part] == group, moved, 0.0)
+
+    return _Rate(value, total, _effective(value, total, moves), moves)
+
+
+def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> float:
+    """Return the number of independent rows with which a proportion would be as certain.
+
+    For a rate it is n itself, unless rows are predicted several times: their means vary less.
+    """
+    if not 0 < value < 1:
+        return n
+    variance = float(np.sum(moves(slice(None)) ** 2))
+    return value * (1 - value) / variance if variance > 0 else n
+
+
+def _share(rate: str) -> Estimator:
+    """Return the estimator of a rate among all rows, with Wilson's interval."""
+
+    def estimate(rows: HeldOut, model: int) -> Estimate:
+        found = _rate(rows, model, rate)
+        low, high = wilson(found.value, found.size, critical_value())
+        return Estimate(found.value, low, high, found.floor, found.moves)
+
+    return estimate
+
+
+def _gap(rate: str) -> Estimator:
+    """Return the estimator of the difference in a rate between the highest and the lowest group.
+
+    The interval is Newcombe's.
+    """
+
+    def estimate(rows: HeldOut, model: int) -> Estimate:
+        counts = rows.counts[model, :-1]
+        counted, total = (counts @ part for part in RATES[rate])
+        # By their rows, so that the same groups are compared in every measure of every model.
+        compared = np.flatnonzero(is_compared(counts[:, 0]) & (total > 0))
+        if len(compared) < 2:
+            return Estimate()
+        levels = rates(counted, total)[compared]
+        pair = int(compared[levels.argmax()]), int(compared[levels.argmin()])
+        if pair[0] == pair[1]:
+            # All rates are equal, so any two groups will do.
+            pair = int(compared[0]), int(compared[1])
+        high, low = (_rate(rows, model, rate, group) for group in pair)
+        ends = newcombe(high.value, high.size, low.value, low.size, critical_value(len(compared)))
+        return Estimate(
+            high.value - low.value,
+            *ends,
+            floor=high.floor + low.floor,
+            moves=lambda part: high.moves(part) - low.moves(part),
+            pair=pair,
+        )
+
+    return estimate
+
+
+def _risk(rows: HeldOut, model: int) -> Estimate:
+    """Return the mean risk; its interval comes from the folds and not from the rows."""
+    return Estimate(float(np.nanmean(rows.risk[model])))
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure of a model.
+
+    Parameters
+    ----------
+    label, description : str
+        What it is called, and what it means in one line.
+    estimate : function
+        Returns the estimate for a model from the held-out rows.
+    kind : {"rate", "gap", "score", "risk"}
+        A rate among all rows, a difference between the rates of two groups, a measure of scores, or a mean
+        risk.
+    higher_is_better : bool, default=False
+        Whether a higher level is better.
+    is_main : bool, default=True
+        Whether short tables show it.
+    """
+
+    label: str
+    description: str
+    estimate: Estimator
+    kind: Literal["rate", "gap", "score", "risk"]
+    higher_is_better: bool = False
+    is_main: bool = True
+
+
+#: All measures by name, in the order of arrays and frames.
+MEASURES: dict[str, Measure] = {
+    "accuracy": Measure(
+        "Accuracy", "share of correct predictions", _share("accuracy"), "rate", higher_is_better=True
+    ),
+    "dr": Measure(
+        "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
+    ),
+    "dp": Measure("DP", "demographic parity: difference in the positive rate", _gap("positive_rate"), "gap"),
+    "eo": Measure(
+        "EO", "equal opportunity: difference in the true positive rate", _gap("true_positive_rate"), "gap"
+    ),
+    "pqp": Measure(
+        "PQP", "predictive parity: difference in precision", _gap("precision"), "gap", is_main=False
+    ),
+}
+
+#: The measures that are differences between groups.
+GAPS = tuple(name for name, measure in MEASURES.items() if measure.kind == "gap")
+
+
+def is_compared(n_rows: NDArray[Any]) -> Bools:
+    """Say which groups are compared: the two largest, and all that have enough rows."""
+    largest = np.zeros(len(n_rows), dtype=np.bool_)
+    largest[np.argsort(-n_rows, kind="stable")[:2]] = True
+    return np.asarray((largest | (n_rows >= MIN_COMPARED)) & (n_rows > 0))
+
+
+def wilson(p: float, n: float, z: float) -> tuple[float, float]:
+    """Return the ends of Wilson's score interval of a proportion among n."""
+    middle = p + z * z / (2 * n)
+    half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+def newcombe(p: float, n: float, q: float, m: float, z: float) -> tuple[float, float]:
+    """Return the ends of Newcombe's interval of the difference p - q of two proportions among n and m.
+
+    The hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10) keeps its coverage in small
+    groups, where an interval by the standard error or by the bootstrap is too short.
+    """
+    low_p, high_p = wilson(p, n, z)
+    low_q, high_q = wilson(q, m, z)
+    below, above = np.hypot(p - low_p, high_q - q), np.hypot(high_p - p, q - low_q)
+    return p - q - below, p - q + above
+
+
+@cache
+def critical_value(n_groups: int = 2) -> float:
+    """Return the half width of an interval in standard errors.
+
+    The widest of all pairs of groups is wide by chance alone. With more than two groups the value is Tukey's,
+    under which the intervals of all pairs hold at once.
+
+    Examples
+    --------
+    >>> round(critical_value(2), 3), round(critical_value(5), 3)
+    (1.96, 2.728)
+    """
+    if n_groups <= 2:
+        return float(norm.ppf((1 + LEVEL) / 2))
+    return float(studentized_range.ppf(LEVEL, n_groups, np.inf) / np.sqrt(2))

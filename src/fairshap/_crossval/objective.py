@@ -1,0 +1,232 @@
+"""What a search makes small, and which candidate to take."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from fairshap._crossval.evaluation import Evaluation
+from fairshap._crossval.measures import MEASURES, critical_value
+from fairshap._messages import did_you_mean, listing
+from fairshap._typing import Bools, Floats
+from fairshap.exceptions import InputError
+
+#: What is made small: the mean of DR, DP and EO relative to the baseline, one measure, a weighted mean, or a
+#: function of the measures of a candidate and of the baseline.
+Objective: TypeAlias = (
+    Literal["fairness", "dr", "dp", "eo", "pqp"]
+    | Mapping[str, float]
+    | Callable[[dict[str, float], dict[str, float]], float]
+)
+
+# The measures that can be made small, and those whose mean is called fairness.
+_LOWER = tuple(name for name, measure in MEASURES.items() if not measure.higher_is_better)
+_FAIRNESS = ("dr", "dp", "eo")
+OBJECTIVES = ("fairness", *_LOWER)
+
+_NAMES = list(MEASURES)
+_ACCURACY = _NAMES.index("accuracy")
+
+# A level below which there is nothing to compare with.
+_NOTHING = 1e-6
+# The share of the baseline's DR that counts as none.
+_LITTLE = 0.05
+# The draws that tell the covariance of a function of measures.
+_DRAWS = 500
+
+
+class Ranking:
+    """Candidates of a search by an objective; the first one is the baseline.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The measures of all candidates.
+    objective : str, mapping or function
+        What is made small.
+    is_plain : sequence of bool
+        Which candidates edit nothing.
+    seed : int
+        The seed of the draws that tell how certain a function of the measures is.
+    """
+
+    def __init__(
+        self, evaluation: Evaluation, objective: Objective, is_plain: Sequence[bool], seed: int = 0
+    ) -> None:
+        self.names = evaluation.names
+        self.measures = evaluation.measures
+        self.share = evaluation.share
+        self.objective = objective
+        self.is_plain = np.array(is_plain)
+        self.accuracy = self.measures.values[:, _ACCURACY]
+        # Of each candidate, and their covariance.
+        self.value, self.covariance = (
+            self._relative(_weights(objective))
+            if isinstance(objective, (str, Mapping))
+            else self._evaluated(objective, seed)
+        )
+
+    def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats]:
+        """Return the weighted mean of measures relative to the baseline's, and its covariance.
+
+        A measure that the baseline hardly has is taken as it is. A gap that cannot be measured, because a
+        group has no rate, counts as unchanged.
+        """
+        columns = [_NAMES.index(name) for name in weights]
+        levels = self.measures.values[:, columns]
+        unit = np.maximum(levels[0], _NOTHING)
+        ratio = levels / unit
+        share = np.array(list(weights.values())) / sum(weights.values())
+        value = np.nan_to_num(ratio, nan=1.0) @ share
+        slope = np.where(np.isnan(ratio), 0.0, share / unit)
+        n, m = len(levels), len(MEASURES)
+        covariance = self.measures.covariance.reshape(n, m, n, m)[:, columns][:, :, :, columns]
+        return value, np.einsum("ia,iajb,jb->ij", slope, covariance, slope)
+
+    def _evaluated(self, objective: Callable[..., float], seed: int) -> tuple[Floats, Floats]:
+        """Return the values of a function of the measures, and their covariance, from draws of the levels."""
+
+        def call(levels: Floats) -> Floats:
+            # A gap that is drawn below 0 is one the other way round.
+            lines = [dict(zip(_NAMES, line, strict=True)) for line in np.abs(levels).tolist()]
+            return np.array([objective(line, lines[0]) for line in lines], dtype=np.float64)
+
+        draws = self.measures.draws(_DRAWS, seed)
+        samples = np.array([call(draws[:, k]) for k in range(_DRAWS)])
+        return call(self.measures.values), np.atleast_2d(np.cov(samples, rowvar=False))
+
+    def is_allowed(self, max_accuracy_drop: float, max_share: float) -> Bools:
+        """Say which candidates lose no more accuracy and edit no larger a share of cells than allowed."""
+        drop = self.accuracy[0] - self.accuracy
+        return np.asarray((drop <= max_accuracy_drop) & (self.share <= max_share))
+
+    def front(self) -> Bools:
+        """Say which candidates are on the Pareto front of accuracy and objective."""
+        value, accuracy = self.value, self.accuracy
+        better = (value[None] <= value[:, None]) & (accuracy[None] >= accuracy[:, None])
+        better &= (value[None] < value[:, None]) | (accuracy[None] > accuracy[:, None])
+        return np.asarray(~better.any(axis=1))
+
+    def steady(self, among: Bools) -> int:
+        """Return the most accurate of the candidates within one standard error of the best of some.
+
+        Which of them comes out best on folds is chance. Taking the best would fit the repair to that chance,
+        and the more so the more candidates there are.
+        """
+        best = self._first(among, self.value)
+        near = among & (self.value - self.value[best] <= _errors(self.covariance, best))
+        return self._first(near, -self.accuracy, self.value)
+
+    def recommend(self, allowed: Bools) -> tuple[int, str]:
+        """Return which candidate to take, and why in a sentence.
+
+        It is the best one of those allowed, with three exceptions. The baseline is kept if the 95 % interval
+        does not tell the best from it. (With weights it is enough if the unweighted mean tells: a measure
+        with little weight may be the one that certainly falls.) Of repairs within a standard error of the
+        best, the most accurate is taken. A candidate without edits is taken instead of a repair if it is at
+        least as good in accuracy, DR, DP and EO.
+        """
+        best = self._first(allowed, self.value)
+        is_better = _is_lower(self.value, self.covariance)
+        if isinstance(self.objective, Mapping):
+            is_better |= _is_lower(*self._relative(dict.fromkeys(self.objective, 1.0)))
+        is_better &= self.value < self.value[0]
+        if best == 0 or (allowed[0] and not is_better[best]):
+            return 0, "The baseline is kept: no candidate within the limits is measurably better."
+        if self.is_plain[best]:
+            return best, self._reason(best, "it is the best within the limits")
+        taken = self.steady(allowed & ~self.is_plain & (is_better | (not allowed[0])))
+        plain = [k for k in np.flatnonzero(allowed & self.is_plain).tolist() if k]
+        for k in sorted(plain, key=lambda k: self.value[k]):
+            if self._dominates(k, taken):
+                return k, self._reason(k, f"{self.names[taken]} is no better in accuracy, DP or EO")
+        why = "it is the best within the limits"
+        if taken != best:
+            why = "it is the most accurate repair within one standard error of the best within the limits"
+        errors = _errors(self.covariance, taken)
+        near = [self.names[k] for k in plain if self.value[k] - self.value[taken] <= errors[k]]
+        if near:
+            why += f", though within one standard error of what needs no edits: {' and '.join(near)}"
+        return taken, self._reason(taken, why)
+
+    def _first(self, among: Bools, *keys: Floats) -> int:
+        """Return which of some candidates has the smallest key; of equal ones, the more accurate."""
+        chosen = np.flatnonzero(among)
+        order = np.lexsort([key[chosen] for key in (-self.accuracy, *reversed(keys))])
+        return int(chosen[order[0]])
+
+    def _dominates(self, one: int, other: int) -> bool:
+        """Say whether one candidate is at least as good as another in accuracy, DR, DP and EO.
+
+        A DR of next to nothing counts as none.
+        """
+        risk, *gaps = (_NAMES.index(name) for name in _FAIRNESS)
+        base, mine, its = (self.measures.values[k] for k in (0, one, other))
+        is_as_low = mine[risk] <= max(its[risk], _LITTLE * base[risk])
+        return bool(mine[_ACCURACY] >= its[_ACCURACY] and is_as_low and (mine[gaps] <= its[gaps]).all())
+
+    def _reason(self, taken: int, why: str) -> str:
+        base, mine = self.measures.values[0], self.measures.values[taken]
+        parts = ", ".join(
+            f"{MEASURES[name].label} {base[_NAMES.index(name)]:.3f} -> {mine[_NAMES.index(name)]:.3f}"
+            for name in _FAIRNESS
+        )
+        return (
+            f"Recommended: {self.names[taken]}. {parts} at an accuracy of {mine[_ACCURACY]:.3f} "
+            f"instead of {base[_ACCURACY]:.3f}; {why}."
+        )
+
+
+def _errors(covariance: Floats, one: int) -> Floats:
+    """Return the standard error of the difference of each candidate from one of them."""
+    variance = np.diag(covariance) + covariance[one, one] - 2 * covariance[one]
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+
+def _is_lower(value: Floats, covariance: Floats) -> Bools:
+    """Say which candidates the 95 % interval tells from the first."""
+    return np.asarray(value - value[0] + critical_value() * _errors(covariance, 0) < 0)
+
+
+def check_objective(objective: Any) -> None:
+    """Raise an error unless the objective is known or a function."""
+    if isinstance(objective, Mapping):
+        for name, weight in objective.items():
+            if name not in _LOWER:
+                raise InputError(
+                    f"objective gives a weight to {name!r}, which is not one of {listing(_LOWER)}."
+                    f"{did_you_mean(name, _LOWER)}"
+                )
+            is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
+            if not is_number or not 0 < weight < np.inf:
+                raise InputError(
+                    f"objective gives {name!r} the weight {weight!r}; give a finite one above 0."
+                )
+        if not objective:
+            raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
+    elif not callable(objective) and objective not in OBJECTIVES:
+        raise InputError(
+            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
+            "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
+            f"{did_you_mean(objective, OBJECTIVES)}"
+        )
+
+
+def _weights(objective: str | Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of the measures whose mean is made small."""
+    if isinstance(objective, str):
+        return dict.fromkeys(_FAIRNESS if objective == "fairness" else (objective,), 1.0)
+    return {name: float(weight) for name, weight in objective.items()}
+
+
+def describe_objective(objective: Objective) -> str:
+    """Say what is made small."""
+    if not isinstance(objective, (str, Mapping)):
+        return "objective"
+    names = [
+        MEASURES[name].label if weight == 1 else f"{weight:g} {MEASURES[name].label}"
+        for name, weight in _weights(objective).items()
+    ]
+    if len(names) == 1:
+        return f"{MEASURES[next(iter(_weights(objective)))].label} relative to the baseline"
+    return f"mean of {', '.join(names[:-1])} and {names[-1]} relative to the baseline"

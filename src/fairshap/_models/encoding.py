@@ -1,0 +1,205 @@
+"""Tables for estimators that take only numbers, and labels for those that take only 0, 1 and so on."""
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairshap._frames import Table, factorize
+from fairshap._kernels.scaling import mean_and_scale
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import InputError
+
+
+class ColumnEncoder(TransformerMixin, BaseEstimator):
+    """Encode a raw table column by column: numbers standardized, categories one-hot.
+
+    Each column is encoded by itself, so that a mix of two rows is encoded as the mix of their
+    encodings. A missing number stays missing (NaN), a missing category is a category of its own, and
+    a category that was not seen when fitting has no feature.
+
+    Parameters
+    ----------
+    max_categories : int, default=255
+        A column with more categories keeps a feature for each of the most frequent ones; the others
+        share one. It keeps identifiers and postcodes from making a table of thousands of columns.
+
+    Attributes
+    ----------
+    columns_ : list of tuple
+        For each column of the table: its mean and scale, or its categories as features.
+    n_features_out_ : int
+        The number of encoded features.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [20.0, 40.0], "sex": ["f", "m"]})
+    >>> ColumnEncoder().fit_transform(X)
+    array([[-1.,  1.,  0.],
+           [ 1.,  0.,  1.]])
+    """
+
+    def __init__(self, max_categories: int = 255) -> None:
+        self.max_categories = max_categories
+
+    def fit(self, X: Native, y: Any = None) -> "ColumnEncoder":  # noqa: ARG002
+        """Learn means, scales and categories."""
+        self._learn(X)
+        return self
+
+    def transform(self, X: Native) -> Floats:
+        """Return the encoded table."""
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._encode(Table.read(X))
+
+    def fit_transform(self, X: Native, y: Any = None) -> Floats:  # noqa: ARG002
+        """Learn means, scales and categories, and return the encoded table, which is read once."""
+        return self._encode(self._learn(X))
+
+    def _learn(self, X: Native) -> Table:
+        if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
+            raise InputError(f"max_categories={self.max_categories!r} must be a whole number from 1 on.")
+        validate_data(self, X, skip_check_array=True)
+        table = Table.read(X)
+        self.columns_: list[_Number | _Category] = [
+            _Number(table.column(j)) if table.is_numeric(j) else _Category(table, j, self.max_categories)
+            for j in range(len(table.names))
+        ]
+        self.names_ = table.names
+        self.n_features_out_ = sum(column.width for column in self.columns_)
+        return table
+
+    def _encode(self, table: Table) -> Floats:
+        encoded = np.zeros((table.n_rows, self.n_features_out_))
+        start = 0
+        for j, column in enumerate(self.columns_):
+            column.write(table, j, encoded[:, start : start + column.width])
+            start += column.width
+        return encoded
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Return a name for each encoded feature: ``age``, ``town=x``, ``town=y``."""
+        check_is_fitted(self)
+        names = [
+            name if ending is None else f"{name}={ending}"
+            for name, column in zip(self.names_, self.columns_, strict=True)
+            for ending in column.endings
+        ]
+        return np.array([str(name) for name in names], dtype=object)
+
+
+class _Number:
+    """A numeric column: its mean and its scale."""
+
+    width = 1
+    endings = (None,)
+
+    def __init__(self, numbers: Floats) -> None:
+        mean, scale = mean_and_scale(numbers[:, None])
+        self.mean, self.scale = float(mean[0]), float(scale[0])
+
+    def write(self, table: Table, column: int, part: Floats) -> None:
+        if not table.is_numeric(column):
+            raise InputError(
+                f"column {table.names[column]!r} held numbers when the encoder was fitted; "
+                "now it holds something else."
+            )
+        part[:, 0] = (table.column(column) - self.mean) / self.scale
+
+
+class _Category:
+    """A category column: which feature each value switches on."""
+
+    def __init__(self, table: Table, column: int, max_categories: int) -> None:
+        values, codes = _categories(table, column)
+        counts = np.bincount(codes, minlength=len(values))
+        # The most frequent ones; of equally frequent ones those that appear first.
+        kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories])
+        self.feature = dict.fromkeys(values, len(kept))
+        self.feature.update({values[k]: feature for feature, k in enumerate(kept)})
+        self.endings: tuple[Any, ...] = tuple("missing" if values[k] is _MISSING else values[k] for k in kept)
+        if len(kept) < len(values):
+            self.endings += ("others",)
+        self.width = len(self.endings)
+
+    def write(self, table: Table, column: int, part: Floats) -> None:
+        values, codes = _categories(table, column)
+        now, then = _kinds(values), _kinds(self.feature)
+        if now and then and not now & then:
+            raise InputError(
+                f"column {table.names[column]!r} held {' and '.join(sorted(then))} when the encoder was "
+                f"fitted; now it holds {' and '.join(sorted(now))}. Give it the same type."
+            )
+        features = np.array([self.feature.get(value, -1) for value in values], dtype=np.int64)[codes]
+        rows = np.flatnonzero(features >= 0)
+        part[rows, features[rows]] = 1.0
+
+
+#: What a missing category is called among the categories; no cell is a tuple of this kind.
+_MISSING = ("missing",)
+
+
+def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
+    """Return the values of a column, a missing one as a value of its own, and which each row has."""
+    first = table.distinct(column)
+    values: list[Hashable] = list(table.store.values(column, first))
+    cells = table.column(column)
+    # Both number the values in the order of their appearance.
+    codes = (factorize(cells, table.names[column]) if table.is_numeric(column) else cells).astype(np.int64)
+    missing = codes < 0
+    if missing.any():
+        values.append(_MISSING)
+        codes = np.where(missing, len(values) - 1, codes)
+    return values, codes
+
+
+def _kinds(values: Iterable[Hashable]) -> set[str]:
+    """Return what the values are, in so far as one kind never equals another."""
+    kinds = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
+    return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
+
+
+class Relabelled(ClassifierMixin, BaseEstimator):
+    """A classifier fitted on the labels' numbers, from 0 on, that predicts the labels themselves.
+
+    Parameters
+    ----------
+    estimator : classifier
+        One that refuses other labels, such as XGBoost's.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
+        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the classifier itself sees."""
+        last = self.inner_.steps[-1][1] if isinstance(self.inner_, Pipeline) else self.inner_
+        return int(last.n_features_in_)
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
+
+    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        return np.asarray(self.inner_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return np.asarray(self.inner_.decision_function(X))

@@ -1,0 +1,360 @@
+"""Fit the user's estimator: on a raw table or behind the encoding, with weights or repeated rows."""
+
+import re
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from fairshap._frames import Table
+from fairshap._messages import warn
+from fairshap._models.encoding import ColumnEncoder, Relabelled
+from fairshap._models.scorer import takes_quantities
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import ModelError, WeightsWarning
+
+# Libraries whose models split on the categories of a frame, as does scikit-learn's histogram
+# gradient boosting, which says so in a parameter.
+_NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
+# A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
+_ROWS = 30
+# What warnings say: those of a calibration, and of a search whose scorer refuses the weights.
+_UNUSED = re.compile(r"sample_weight.*(only|not) be used|failed.*sample_weight", re.DOTALL)
+# How many times a row is repeated at most, for the sake of memory.
+_COPIES = 100
+
+
+def default_estimator(random_state: Any = None, is_quantity: bool = False) -> Any:
+    """Return the estimator that is used when none is given: a classifier, or for a quantity a regressor."""
+    kind = HistGradientBoostingRegressor if is_quantity else HistGradientBoostingClassifier
+    return kind(random_state=random_state)
+
+
+def is_frozen(estimator: Any) -> bool:
+    """Say whether an estimator is a fitted model that must not be fitted again."""
+    return isinstance(estimator, FrozenEstimator)
+
+
+def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> bool:
+    """Say whether an estimator may be fitted in another way, or not at all, without some columns.
+
+    A step that counts on columns by name or place fails, or takes another column for the missing one. And
+    if these are the only columns that are not numbers, the estimator is behind the encoding only for them:
+    without them, the numbers would no longer be standardized.
+    """
+    parts = estimator.get_params().values()
+    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
+        return True
+    others = [column for column in range(len(table.names)) if column not in columns]
+    return _are_numbers(table, others) and not _are_numbers(table, columns)
+
+
+def fit_model(
+    estimator: Any,
+    X: Native,
+    y: NDArray[Any],
+    fit_params: dict[str, Any] | None = None,
+    *,
+    table: Table | None = None,
+) -> Any:
+    """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
+
+    An estimator that refuses the raw table is fitted as ``Pipeline(encode, model)``, unless it has a
+    pipeline of its own, which has to encode for itself. A classifier that refuses the labels is fitted on
+    their numbers and still predicts the labels. If nothing helps, the estimator's own error is raised.
+    ``table`` is X, if it has been read already.
+    """
+    refusals: list[Exception] = []
+    table = Table.read(X) if table is None else table
+    for candidate in _candidates(estimator, table, y):
+        # Where metadata is routed, a pipeline itself finds out whose the parameters are.
+        prefix = "" if get_config()["enable_metadata_routing"] else _prefix(candidate)
+        try:
+            return candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+        except Exception as refusal:
+            refusals.append(refusal)
+            # No other table would change that.
+            if isinstance(refusal, UnsetMetadataPassedError) or "sample_weight" in str(refusal):
+                break
+    first, error = refusals[0], refusals[-1]
+    if str(first) == str(error):
+        error = first
+    elif not _has_pipeline(estimator):
+        error.add_note(
+            f"fairshap gave {type(estimator).__name__} the raw table, which it refused "
+            f"({type(first).__name__}: {first}), and then the table with its categories one-hot "
+            "encoded, which failed as above."
+        )
+    if np.isnan(table.numbers).any() and "NaN" in str(error):
+        error.add_note(
+            "The table has missing numbers, which this estimator does not take: put an imputer before it "
+            "in a Pipeline, or use one that does, such as the default."
+        )
+    raise error
+
+
+def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
+    """Yield what may be fitted, in the order in which it is tried."""
+    fresh = []
+    if _may_be_raw(estimator, table):
+        fresh.append(clone(estimator))
+    if not _is_all_numbers(table) and not _has_pipeline(estimator):
+        fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
+    yield from fresh
+    if takes_quantities(estimator):
+        return
+    classes = np.unique(y)
+    if set(classes.tolist()) != set(range(len(classes))):
+        yield from (Relabelled(candidate) for candidate in fresh)
+
+
+def _has_pipeline(estimator: Any) -> bool:
+    return any(isinstance(part, Pipeline) for part in (estimator, *estimator.get_params().values()))
+
+
+def _is_all_numbers(table: Table) -> bool:
+    """Say whether any estimator can be expected to read the table, so that encoding would not help."""
+    if table.is_array:
+        return not len(table.category_columns)
+    return isinstance(table.native, pd.DataFrame) and _are_numbers(table, range(len(table.names)))
+
+
+def _may_be_raw(estimator: Any, table: Table) -> bool:
+    """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
+
+    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers; LightGBM ends the whole
+    process when it is given a polars or pyarrow column of text, dates or decimals.
+    """
+    library = type(estimator).__module__.split(".")[0]
+    if not isinstance(table.native, pd.DataFrame):
+        return library != "lightgbm" or _are_numbers(table, range(len(table.names)))
+    numbered = any(
+        isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
+        for dtype in table.native.dtypes
+    )
+    return (
+        not numbered
+        or _has_pipeline(estimator)
+        or library in _NATIVE_CATEGORIES
+        or getattr(estimator, "categorical_features", None) == "from_dtype"
+    )
+
+
+def _are_numbers(table: Table, columns: Iterable[int]) -> bool:
+    """Say whether columns hold numbers or booleans themselves, not dates or decimals, nor as categories."""
+    if isinstance(table.native, pd.DataFrame):
+        return all(pd.api.types.is_numeric_dtype(table.native.dtypes.iloc[column]) for column in columns)
+    return all(
+        isinstance(value, (int, float, np.number, np.bool_))
+        for column in columns
+        for value in table.store.values(column, table.distinct(column)[:1])
+    )
+
+
+def _prefix(estimator: Any) -> str:
+    """Return what stands before the name of a fit parameter that is for the last step of a pipeline.
+
+    A search or a transformed target hands the parameters of its pipeline on as they are.
+    """
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_prefix(last)}"
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    if inner is None or "sample_weight" in signature(estimator.fit).parameters:
+        return ""
+    return _prefix(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Whether an estimator's fit takes weights of rows, whether all of its parts use them, and why not."""
+
+    name: str
+    is_taken: bool = True
+    is_used: bool = True
+    reason: str = ""
+
+    @classmethod
+    def of(cls, estimator: Any, X: Native, y: NDArray[Any]) -> "Weighing":
+        """Find out what an estimator does with weights.
+
+        Its signature says what it does by itself. An estimator that holds others is fitted on a few rows,
+        with weights and, if that fails, without them.
+        """
+        estimator = _asking_for_weights(estimator.estimator if is_frozen(estimator) else estimator)
+        name, last = type(estimator).__name__, _last(estimator)
+        parameters = signature(last.fit).parameters
+        takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+        if "sample_weight" not in parameters and not takes_any:
+            ends = f"its last step is {type(last).__name__}" if last is not estimator else ""
+            return cls(name, False, False, ends)
+        is_routed = get_config()["enable_metadata_routing"]
+        if is_routed and not _routing(estimator).consumes("fit", ["sample_weight"]):
+            unasked = "metadata routing is on, and nothing in it asks by set_fit_request(sample_weight=True)"
+            return cls(name, False, False, unasked)
+        # What routes metadata may refuse it for the sake of another step than the last.
+        holder = estimator if is_routed else last
+        has_parts = any(hasattr(part, "fit") for part in holder.get_params().values())
+        if "sample_weight" in parameters and not has_parts:
+            return cls(name)
+        for rows in (_few_rows(estimator, y), np.arange(len(y))):
+            some, target = _safe_indexing(X, rows), y[rows]
+            error, said = _try(estimator, some, target, {"sample_weight": 1 / (1 + np.arange(len(rows)) % 2)})
+            if error is None:
+                return cls(name, True, not said, said)
+            if _try(estimator, some, target, {})[0] is None:
+                return cls(name, False, False, _words(str(error)))
+        # It cannot be trained at all: its own error is for the fit to raise.
+        return cls(name)
+
+    def check(self) -> None:
+        """Raise an error if weights that the user gave cannot be passed on."""
+        if not self.is_taken:
+            raise ModelError(
+                f"sample_weight is given, but {self.trouble}. Leave the weights out, or use an estimator "
+                "that takes them."
+            )
+
+    def warn_of_repeats(self) -> None:
+        """Warn that rows are repeated instead of weighed, if that is so."""
+        if not self.is_used:
+            warn(
+                f"{self.trouble}, so that rows are repeated instead: a row without twins stands in the "
+                "training table as often as another with its twins. Nearest neighbors, penalties and folds "
+                "inside the estimator notice that; an estimator that takes weights does not need it.",
+                WeightsWarning,
+            )
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong, as the beginning of a sentence."""
+        what = "does not pass sample_weight on to its model" if self.is_taken else "takes no sample_weight"
+        return f"{self.name} {what} ({self.reason})" if self.reason else f"{self.name} {what}"
+
+
+def fit_weighted(
+    estimator: Any, X: Native, y: NDArray[Any], sample_weight: Floats | None, weighing: Weighing | None
+) -> Any:
+    """Return a fitted clone of the estimator; see :func:`fit_model`.
+
+    Weights are passed on if the estimator uses them; if not, rows are repeated so that they count as much as
+    they weigh. Where that is not possible, they are passed on to an estimator that at least takes them.
+    """
+    if sample_weight is None or weighing is None:
+        return fit_model(estimator, X, y)
+    repeats = None if weighing.is_used else repeats_of(sample_weight)
+    if repeats is not None:
+        rows = np.repeat(np.arange(len(y)), repeats)
+        return fit_model(estimator, _safe_indexing(X, rows), y[rows])
+    if not weighing.is_taken:
+        raise ModelError(
+            f"{weighing.trouble}, and the rows cannot be repeated as often as they would have to be instead. "
+            "Use an estimator that takes weights."
+        )
+    return fit_model(_asking_for_weights(estimator), X, y, {"sample_weight": sample_weight})
+
+
+def repeats_of(weights: Floats) -> Ints | None:
+    """Return how often rows are to be repeated so that they count as they weigh; None if that is too often.
+
+    Examples
+    --------
+    >>> repeats_of(np.array([1.0, 0.5, 1 / 3])).tolist()
+    [6, 3, 2]
+    """
+    if not (weights > 0).all():
+        return None
+    shares = weights.max() / weights
+    parts = np.rint(shares)
+    if not np.allclose(shares, parts, rtol=1e-9) or parts.max() > _COPIES:
+        return None
+    counts = parts.astype(np.int64)
+    least = 1
+    for count in np.unique(counts).tolist():
+        least = int(np.lcm(least, count))
+        if least > _COPIES:
+            return None
+    return np.asarray(least // counts)
+
+
+def _asking_for_weights(estimator: Any) -> Any:
+    """Return a clone that requests the weights where metadata is routed and nobody has said anything else.
+
+    fairshap makes the weights, so that nobody else can ask for them. As without routing, the last step of a
+    pipeline gets them and its transformers do not. What else routes metadata is left to the user: a search
+    has scorers too, which may or may not weigh.
+    """
+    estimator = clone(estimator)
+    if get_config()["enable_metadata_routing"]:
+        _request(_last(estimator), True)
+        for part in estimator.get_params().values():
+            if hasattr(part, "transform"):
+                _request(part, False)
+    return estimator
+
+
+def _request(estimator: Any, wanted: bool) -> None:
+    """Say whether an estimator wants the weights, unless that has been said."""
+    requests = getattr(getattr(_routing(estimator), "fit", None), "requests", {})
+    if "sample_weight" in requests and requests["sample_weight"] is None:
+        estimator.set_fit_request(sample_weight=wanted)
+
+
+def _routing(estimator: Any) -> Any:
+    """Return which metadata an estimator requests: none if it does not say, or cannot yet."""
+    try:
+        return get_routing_for_object(estimator)
+    except NotImplementedError:
+        return get_routing_for_object(None)
+
+
+def _last(estimator: Any) -> Any:
+    """Return the estimator at the end of a pipeline."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def _few_rows(estimator: Any, y: NDArray[Any]) -> Ints:
+    """Return some rows of each label, from all over the table; of a quantity, some rows."""
+    labels = np.zeros(len(y)) if takes_quantities(estimator) else y
+    codes = np.unique(labels, return_inverse=True)[1]
+    chosen = []
+    for label in range(codes.max() + 1):
+        rows = np.flatnonzero(codes == label)
+        chosen.append(rows[np.unique(np.linspace(0, len(rows) - 1, _ROWS).astype(np.int64))])
+    return np.sort(np.concatenate(chosen))
+
+
+def _try(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any]) -> tuple[Any, str]:
+    """Fit a clone; return its error, if any, and what it said about weights that it did not use."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fit_model(estimator, X, y, fit_params)
+        except Exception as error:
+            return error, ""
+    texts = (str(one.message) for one in caught)
+    return None, next((_words(text) for text in texts if _UNUSED.search(text)), "")
+
+
+def _words(text: str) -> str:
+    """Return the first sentence of the line of a message that is about weights, or else of the last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [text]
+    said = next((line for line in reversed(lines) if "sample_weight" in line), lines[-1])
+    return said.split(". ")[0].rstrip(".")
