@@ -1,11 +1,11 @@
-"""Optimal transport on a whole table: seconds, peak memory and cost of the plans, beside nearest neighbors.
+"""Optimal transport on a whole table: processor seconds, peak memory and cost of each method.
 
-    python benchmarks/transport.py            all matchers, on Adult's 32,561 rows
+    python benchmarks/transport.py            all methods, on Adult's 32,561 rows
     python benchmarks/transport.py compas     on another table
 
-Each matcher runs in a process of its own, and its peak is that process's, with the libraries and the table.
+Each method runs in a process of its own, and its peak is that process's, with the libraries and the table.
 The cost is the mean squared distance over the plan; the ratio is to that of "emd", which is within 0.1 % of
-the lowest. One JSON line at the end.
+the lowest. The first run also compiles. One JSON line at the end.
 """
 
 import json
@@ -14,11 +14,12 @@ import sys
 import time
 
 import numpy as np
-from common import peak_mib
+from peak import peak_mib
 
-from fairshap import NearestMatcher, TransportMatcher, datasets
+from fairshap import datasets
+from fairshap.matching import NearestMatcher, TransportMatcher
 
-MATCHERS = {
+WAYS = {
     "nearest": NearestMatcher(),
     "emd": TransportMatcher("emd", random_state=0),
     "sinkhorn": TransportMatcher("sinkhorn", random_state=0),
@@ -26,11 +27,11 @@ MATCHERS = {
 }
 
 
-def run(name: str, matcher: str) -> dict[str, float]:
+def run(name: str, way: str) -> dict[str, float]:
     data = datasets.load(name)
     before = peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    plan = MATCHERS[matcher].match(data.X, data.y, sensitive=data.sensitive, privileged=data.privileged)
+    plan = WAYS[way].match(data.X, data.y, sensitive=data.sensitive, privileged=data.privileged)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     best = plan.best
     uses = np.bincount(best[best >= 0], minlength=plan.n_rows)
@@ -53,15 +54,15 @@ def main() -> None:
         print(json.dumps(run(name, sys.argv[2])))
         return
     results = {}
-    for matcher in MATCHERS:
+    for way in WAYS:
         done = subprocess.run(
-            [sys.executable, __file__, name, matcher], capture_output=True, text=True, check=True
+            [sys.executable, __file__, name, way], capture_output=True, text=True, check=True
         )
-        results[matcher] = json.loads(done.stdout)
+        results[way] = json.loads(done.stdout)
     lowest = results["emd"]["transport_cost"]
-    for matcher, result in results.items():
+    for way, result in results.items():
         print(
-            f"{name:8} {matcher:9} {result['seconds']:7.1f} s ({result['cpu_seconds']:.1f} of the processor) "
+            f"{name:8} {way:9} {result['seconds']:7.1f} s ({result['cpu_seconds']:.1f} of the processor) "
             f"{result['MiB']:6d} MiB  {result['references']:6.2f} references a row, one row is that of "
             f"{result['most_used']} at most"
         )

@@ -58,7 +58,9 @@ def make_folds(target: Labels, side: Sides, n_folds: int | None, n_repeats: int 
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if number is not None and (not is_whole or number < least):
-            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
+            raise InputError(
+                f"{name}={number!r} must be a whole number from {least} on, or None.", parameter=name
+            )
     n_rows, strata = len(side), strata_of(target, side)
     fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
     if n_repeats is None:

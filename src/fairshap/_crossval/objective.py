@@ -208,7 +208,8 @@ def check_objective(objective: Any) -> None:
         raise InputError(
             f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
             "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
-            f"{did_you_mean(objective, OBJECTIVES)}"
+            f"{did_you_mean(objective, OBJECTIVES)}",
+            parameter="objective",
         )
 
 

@@ -98,7 +98,7 @@ def discriminative_risk(
     0.031
     """
     if reduce not in ("mean", None):
-        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.")
+        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.", parameter="reduce")
     setting = Setting.read(
         X,
         sensitive=sensitive,

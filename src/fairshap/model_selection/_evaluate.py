@@ -80,7 +80,8 @@ def make_method(
             return FairSHAP(estimator, **who, **common | params)
     raise InputError(
         f"methods={name!r} is not known; the methods are {listing(METHODS, limit=len(METHODS))}."
-        f"{did_you_mean(name, list(METHODS))}"
+        f"{did_you_mean(name, list(METHODS))}",
+        parameter="methods",
     )
 
 
