@@ -164,6 +164,9 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     True
     """
 
+    # Found out if a model is ever trained on rows that have counterfactuals.
+    _weighing: Weighing | None = None
+
     def __init__(
         self,
         estimator: Any = None,
@@ -483,8 +486,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         reaches = [recipe.selector.reach(default_threshold(problem.target)) for recipe in recipes]
         reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
-        # Found out if a model is ever trained on rows that have counterfactuals.
-        self._weighing: Weighing | None = None
+        self._weighing = None
         if model is None:
             model = self._fitted_model(problem) if known is None else known.model
         if known is not None:

@@ -36,19 +36,7 @@ _DRAWS = 500
 
 
 class Ranking:
-    """Candidates of a search by an objective; the first one is the baseline.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The measures of all candidates.
-    objective : str, mapping or function
-        What is made small.
-    is_plain : sequence of bool
-        Which candidates edit nothing.
-    seed : int
-        The seed of the draws that tell how certain a function of the measures is.
-    """
+    """Candidates of a search by an objective. The first is the baseline; plain ones edit nothing."""
 
     def __init__(
         self, evaluation: Evaluation, objective: Objective, is_plain: Sequence[bool], seed: int = 0
