@@ -1,7 +1,7 @@
 """What a search makes small, and which candidate to take."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,7 @@ from fairshap.exceptions import InputError
 
 #: What is made small: the mean of DR, DP and EO relative to the baseline, one measure, a weighted mean, or a
 #: function of the measures of a candidate and of the baseline.
-Objective: TypeAlias = (
-    Literal["fairness", "dr", "dp", "eo", "pqp"]
-    | Mapping[str, float]
-    | Callable[[dict[str, float], dict[str, float]], float]
-)
+Objective: TypeAlias = str | Mapping[str, float] | Callable[[dict[str, float], dict[str, float]], float]
 
 # The measures that can be made small, and those whose mean is called fairness.
 _LOWER = tuple(name for name, measure in MEASURES.items() if not measure.higher_is_better)
