@@ -82,20 +82,10 @@ def make_folds(target: Labels, side: Sides, n_folds: int | None, n_repeats: int 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """What a model does on held-out rows, those of one fold.
+    """What a model does on the held-out rows of a fold, by their positions in the table.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (rows,)
-        Their positions in the table.
-    true, predicted : ndarray of bool, shape (rows,)
-        Which rows are positive, and which are predicted to be.
-    group : ndarray of int, shape (rows,)
-        The group of each row, -1 where the attribute is missing.
-    risk : ndarray of float, shape (rows,)
-        The discriminative risk of each row; NaN where a quantity is missing.
-    score : ndarray of float, shape (rows,), or None
-        The probability, or margin, of the positive label.
+    The group is -1 where the attribute is missing, the risk NaN where a quantity is, and the score the
+    probability or margin of the positive label.
     """
 
     rows: Ints

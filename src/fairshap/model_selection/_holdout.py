@@ -146,7 +146,7 @@ def holdout_check(
     with said_once():
         problem = sampler._problem(X_train, y_train, of_train(sensitive_features), weight)
         threshold = sampler.threshold
-        if isinstance(threshold, str) and threshold == "auto":
+        if threshold == "auto":
             known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
             threshold = best_threshold(sampler, problem) if known is None else known
         recipe = sampler._recipe(threshold)
