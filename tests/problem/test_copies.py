@@ -170,7 +170,6 @@ def test_estimators_say_it_once(twice):
     assert warned(lambda: FairSHAPClassifier(repair).fit(X, y)) == 1
 
 
-@pytest.mark.skip(reason="not ported yet")
 def test_what_cross_validates_says_it_once(twice):
     X, y, who, _ = twice
     model = LogisticRegression()
