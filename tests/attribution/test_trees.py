@@ -167,7 +167,7 @@ def test_preprocessing_by_column_is_looked_through(name, last, mixed, monkeypatc
     model = make_pipeline(PREPROCESSING[name], last).fit(X, y)
     options = {"sensitive": "sex", "privileged": "m"}
     assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
-    together = {**options, "players": {"where": ["town", "income"]}}
+    together = {**options, "explainer": Explainer(feature_groups={"where": ["town", "income"]})}
     assert_same_values(*both_routes(FrozenEstimator(model), X, some_pairs(2 * N), monkeypatch, **together))
 
 

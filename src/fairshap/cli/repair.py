@@ -273,7 +273,10 @@ def _settings(problem: Problem, repair: FairSHAP, model: str) -> dict[str, Any]:
     found = problem.describe()
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
     told |= {"model": Path(model).name, "threshold": repair.threshold_, "seed": repair.random_state}
-    told |= {"selector": repr(repair.selector), "constraints": ", ".join(repair.constraints.given() if repair.constraints else [])}
+    told |= {
+        "selector": repr(repair.selector),
+        "constraints": ", ".join(repair.constraints.given() if repair.constraints else []),
+    }
     told |= {"matcher": str(repair.matcher)}
     return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 

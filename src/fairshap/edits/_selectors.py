@@ -1,6 +1,5 @@
 """Selectors: from an explanation to the cells that are edited."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -20,15 +19,18 @@ from fairshap.exceptions import InputError
 ByColumn: TypeAlias = Mapping[Any, float] | None
 
 
-class Selector(BaseEstimator, ABC):
-    """Chooses the cells to edit from an explanation; what all selectors share."""
+class Selector(BaseEstimator):
+    """Chooses the cells to edit from an explanation: the base of all selectors.
+
+    A selector of your own has an ``_is_enough`` that says which Shapley values lead to an edit.
+    """
 
     #: The rounds of explaining and selecting, each with a model trained on the table as edited so far.
     max_rounds: int = 1
 
-    @abstractmethod
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
+        return
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002 - for selectors that have a threshold
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
@@ -102,9 +104,9 @@ class Selector(BaseEstimator, ABC):
         """Return which features of some rows are to be edited, constraints within a row aside."""
         return self._is_enough(explanation)[rows]
 
-    @abstractmethod
-    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
+    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
         """Say whether some value was large enough for an edit, and if not why, in words."""
+        return True, f"{self!r} chose no cell"
 
 
 class Threshold(Selector):
