@@ -87,7 +87,7 @@ def test_a_matcher_and_its_name_are_the_same_and_its_parameters_can_be_searched(
     assert_array_equal(by_name.explanation_.match_plan.best, by_object.explanation_.match_plan.best)
     fs = (
         FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())
-        .set_params(matching__n_neighbors=3)
+        .set_params(matcher__n_neighbors=3)
         .fit(DATA.X, DATA.y)
     )
     assert len(fs.explanation_.match_plan) == 3 * len(DATA.X)
@@ -117,7 +117,7 @@ def test_an_estimator_takes_the_pairing_of_its_matcher():
     y = np.arange(60) % 2
     by_matcher, by_parameter = (
         FairSHAP(**who, **params).fit(X, y).explanation_.match_plan
-        for params in ({"matching": NearestMatcher(pairing="each")}, {"pairing": "each"})
+        for params in ({"matcher": NearestMatcher(pairing="each")}, {"pairing": "each"})
     )
     assert_array_equal(by_matcher.reference, by_parameter.reference)
     assert len(by_matcher) == 80
