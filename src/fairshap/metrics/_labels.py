@@ -46,6 +46,38 @@ def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     return float(np.average(true == predicted, weights=weights)) if weights.sum() > 0 else 0.0
 
 
+def balanced_accuracy(y_true: Any, y_pred: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+    """Return the mean of the true positive and the true negative rate.
+
+    With more than two labels ``positive`` must be given; all others then count as one.
+
+    Examples
+    --------
+    >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
+    0.5
+    """
+    parts = parts_of(*_positives(y_true, y_pred, positive))
+    found = rates_of(_weights(sample_weight, len(parts)) @ parts)
+    return float(np.nanmean([found["true_positive_rate"], 1 - found["false_positive_rate"]]))
+
+
+def roc_auc(y_true: Any, y_score: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+    """Return the area under the ROC curve: how often a positive row has a higher score than a negative one.
+
+    Ties count half. ``y_score`` has the score of the positive label, by default the larger of two.
+
+    Examples
+    --------
+    >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    true = _positives(y_true, y_true, positive)[0]
+    weights = _weights(sample_weight, len(true))
+    placed = weights * placements(true, _scores(y_score, len(true)), weights)
+    pairs = weights[true].sum() * weights[~true].sum()
+    return float(placed[true].sum() / pairs) if pairs > 0 else float("nan")
+
+
 def demographic_parity_difference(
     y_true: Any,
     y_pred: Any,
@@ -116,6 +148,56 @@ def equal_opportunity_difference(
     """
     who = sensitive_features, privileged, positive, sample_weight, between
     return _difference("true_positive_rate", y_true, y_pred, *who)
+
+
+def false_positive_rate_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Privileged = None,
+    positive: Any = None,
+    sample_weight: Any = None,
+    between: Between = "groups",
+) -> float:
+    """Return the difference in the false positive rate (predictive equality).
+
+    The largest difference in ``P(f = 1 | y = 0, A = a)`` between two groups. A group without negative rows
+    has a rate of 0. The parameters are those of :func:`demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> false_positive_rate_difference([0, 0, 0, 0], [1, 1, 0, 1],
+    ...                                sensitive_features=["m", "m", "f", "f"], privileged="m")
+    0.5
+    """
+    who = sensitive_features, privileged, positive, sample_weight, between
+    return _difference("false_positive_rate", y_true, y_pred, *who)
+
+
+def equalized_odds_difference(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    privileged: Privileged = None,
+    positive: Any = None,
+    sample_weight: Any = None,
+    between: Between = "groups",
+) -> float:
+    """Return the larger of the differences in the true and in the false positive rate.
+
+    The parameters are those of :func:`demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> equalized_odds_difference([1, 0, 1, 0], [1, 1, 1, 0],
+    ...                           sensitive_features=["m", "m", "f", "f"], privileged="m")
+    1.0
+    """
+    who = sensitive_features, privileged, positive, sample_weight, between
+    rates = "true_positive_rate", "false_positive_rate"
+    return max(_difference(rate, y_true, y_pred, *who) for rate in rates)
 
 
 def predictive_parity_difference(
@@ -239,6 +321,19 @@ def count_by_group(parts: Floats, codes: Ints, n_groups: int) -> Floats:
 def rates_of(counts: Floats) -> dict[str, Floats]:
     """Return all rates of each group."""
     return {name: rates(counts @ counted, counts @ among) for name, (counted, among) in RATES.items()}
+
+
+def placements(positive: Bools, scores: Floats, weights: Floats | None = None) -> Floats:
+    """Return for each row the weight of the rows of the other label that its score is on the right side of.
+
+    Ties count half. The mean over the positive rows, as a share of all negative rows, is the ROC AUC.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    _, place = np.unique(scores, return_inverse=True)
+    negative, own = (np.bincount(place, weights * part) for part in (~positive, positive))
+    below = np.cumsum(negative) - negative / 2
+    above = own.sum() - np.cumsum(own) + own / 2
+    return np.where(positive, below[place], above[place])
 
 
 def _difference(
