@@ -1,6 +1,6 @@
 """Metrics of labels: accuracy, the differences between groups, and a frame by group."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,16 @@ _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
 #: The groups that a difference is taken between.
 Between: TypeAlias = Literal["groups", "pooled"]
 BETWEEN = ("groups", "pooled")
+
+
+class Options(TypedDict, total=False):
+    """The options of :func:`demographic_parity_difference`, which all differences have."""
+
+    privileged: Privileged
+    positive: Any
+    sample_weight: Any
+    between: Between
+
 
 # What rates are made of: all rows, those predicted positive, those that are positive, those that are both.
 _ALL, _PREDICTED, _POSITIVE, _BOTH = np.eye(4)
@@ -121,19 +131,12 @@ def demographic_parity_difference(
     >>> demographic_parity_difference([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=["a", "b", "c", "c"])
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("positive_rate", y_true, y_pred, *who)
+    given = sensitive_features, privileged, positive, sample_weight, between
+    return _difference("positive_rate", y_true, y_pred, *given)
 
 
 def equal_opportunity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the difference in the true positive rate (EO).
 
@@ -146,19 +149,11 @@ def equal_opportunity_difference(
     ...                              sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("true_positive_rate", y_true, y_pred, *who)
+    return _difference("true_positive_rate", y_true, y_pred, sensitive_features, **options)
 
 
 def false_positive_rate_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the difference in the false positive rate (predictive equality).
 
@@ -171,19 +166,11 @@ def false_positive_rate_difference(
     ...                                sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("false_positive_rate", y_true, y_pred, *who)
+    return _difference("false_positive_rate", y_true, y_pred, sensitive_features, **options)
 
 
 def equalized_odds_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the larger of the differences in the true and in the false positive rate.
 
@@ -195,20 +182,12 @@ def equalized_odds_difference(
     ...                           sensitive_features=["m", "m", "f", "f"], privileged="m")
     1.0
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    rates = "true_positive_rate", "false_positive_rate"
-    return max(_difference(rate, y_true, y_pred, *who) for rate in rates)
+    both = ("true_positive_rate", "false_positive_rate")
+    return max(_difference(rate, y_true, y_pred, sensitive_features, **options) for rate in both)
 
 
 def predictive_parity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the difference in precision (the paper's PQP).
 
@@ -221,8 +200,7 @@ def predictive_parity_difference(
     ...                              sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("precision", y_true, y_pred, *who)
+    return _difference("precision", y_true, y_pred, sensitive_features, **options)
 
 
 def mean_score_difference(
@@ -341,10 +319,10 @@ def _difference(
     y_true: Any,
     y_pred: Any,
     sensitive_features: Any,
-    privileged: Privileged,
-    positive: Any,
-    sample_weight: Any,
-    between: Between,
+    privileged: Privileged = None,
+    positive: Any = None,
+    sample_weight: Any = None,
+    between: Between = "groups",
 ) -> float:
     """Return the largest difference in a rate between two groups."""
     parts = parts_of(*_positives(y_true, y_pred, positive))
