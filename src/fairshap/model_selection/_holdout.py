@@ -123,7 +123,8 @@ def holdout_check(
     >>> from fairshap import FairSHAP, datasets
     >>> from fairshap.model_selection import holdout_check
     >>> d = datasets.make_biased(1000, random_state=0)
-    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    >>> repair = FairSHAP(**who, counterfactuals="edited", random_state=0)
     >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()
     ['accuracy', 'dr']
     """
