@@ -2,7 +2,7 @@
 
 import re
 
-from fairshap.cli._texts import quote
+from fairshap.cli._options import quote
 
 # Parameters that are options of the same name.
 _SAME = (

@@ -1,0 +1,202 @@
+"""Files that a command writes, all of them or none, and how a repaired table is marked and known again."""
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import fairshap
+from fairshap import Edits
+from fairshap._io import MARKED, Mark, Source, check_folder, find_ledger, write_atomically
+from fairshap.cli._options import STANDARD, TaskOptions, quote
+from fairshap.edits import Checksums
+from fairshap.exceptions import FileError, FileFormatError
+
+
+def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
+    """Raise an error, before any work, if a file must not or cannot be written.
+
+    Files that are read, the sources, are never overwritten.
+    """
+    read = [source for source in sources if source is not None and source.exists()]
+    given = [Path(path) for path in paths if path is not None and path != STANDARD]
+    for k, path in enumerate(given):
+        if path.resolve() in [other.resolve() for other in given[:k]]:
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        if path.is_dir():
+            raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
+        if not path.resolve().parent.is_dir():
+            raise FileError(
+                f"there is no folder {str(path.parent)!r}; make it with mkdir {quote(str(path.parent))}."
+            )
+        if path.exists():
+            if any(path.samefile(source) for source in read):
+                raise FileError(f"{str(path)!r} is a file that is read, which is never overwritten.")
+            if path.is_file() and not force:
+                raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
+        if path.is_file() or not path.exists():
+            check_folder(path)
+
+
+@contextmanager
+def trial_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for the time of a check, so that one that cannot be made is known before any work.
+
+    It does not stay: an interrupted run leaves none behind.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for one in missing:
+            one.rmdir()
+
+
+def check_table(path: str, source: Source) -> None:
+    """Raise an error, before any work, if the name of a table tells no format."""
+    try:
+        source.format_for(path)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{str(error).partition(' Rename it')[0]} Give the file such a name."
+        ) from error
+
+
+def write_all(
+    contents: Sequence[tuple[str | None, Callable[[], bytes]]],
+    write_table: Callable[[], None] = lambda: None,
+    *,
+    force: bool,
+) -> None:
+    """Write the files that are asked for, and last the table: all of them or none.
+
+    Each is written while those before it lie ready beside their places: on an error, none is there.
+    """
+    asked = [(path, content) for path, content in contents if path is not None]
+    if not asked:
+        write_table()
+        return
+    (path, content), *rest = asked
+
+    def write(file: BinaryIO) -> None:
+        file.write(content())
+        file.flush()
+        os.fsync(file.fileno())
+        write_all(rest, write_table, force=force)
+
+    write_atomically(path, write, force=force)
+
+
+# ---- repaired tables
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """How we know that a table was repaired: by its own mark, or by a ledger that names it.
+
+    ``original`` is the SHA-256 of the table before, and ``warning`` what that means for measures on it.
+    """
+
+    edits: int
+    original: str
+    ledger: str | None
+    mark: Mark | None
+    warning: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        return {
+            "edits": self.edits,
+            "original_sha256": self.original,
+            "ledger": self.ledger,
+            "mark": None if self.mark is None else self.mark.describe(),
+            "warning": self.warning,
+        }
+
+
+def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
+    """Return what tells that a table was repaired, None if nothing does, and a note for the user.
+
+    Without a ledger, one in the same folder is looked for.
+    """
+    if ledger is not None and not Path(ledger).is_file():
+        raise FileError(f"there is no ledger {ledger!r}.")
+    mark = source.mark
+    if mark is not None:
+        warning = _warning(f"{source.name!r} is marked as repaired by fairshap", mark.edits, task)
+        return Repaired(mark.edits, mark.original, None, mark, warning), f"warning: {warning}"
+    if ledger is None and source.path is not None:
+        beside = find_ledger(source.path.parent, source.checksum)
+        ledger = None if beside is None else str(beside)
+    if ledger is None:
+        return None, ""
+    found = Checksums.read(ledger)
+    if found.repaired == source.checksum:
+        told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
+        warning = _warning(told, found.n_edits, task)
+        return Repaired(found.n_edits, found.original, ledger, None, warning), f"warning: {warning}"
+    if found.original == source.checksum:
+        return None, ""
+    why = "holds no checksum of a repaired file"
+    if found.repaired:
+        why = "was written with another file, or the table was changed afterwards"
+    return None, (
+        f"{ledger!r} does not tell whether {source.name!r} is repaired: it {why}. If it is, these measures "
+        "mislead: the rows that a model is tested on are edited too."
+    )
+
+
+def _warning(told: str, edits: int, task: TaskOptions) -> str:
+    who = ["-t", str(task.target)]
+    for option, values in (("-s", task.sensitive), ("-p", task.privileged)):
+        who += [part for value in values or () for part in (option, value)]
+    if task.positive is not None:
+        who += ["--positive", task.positive]
+    meaning, cells = shlex.join(who), f"{edits:,} {'cell' if edits == 1 else 'cells'}"
+    return (
+        f"{told} ({cells} replaced). The rows that a model is tested on here are edited too, by values of "
+        "rows with the same label: accuracy usually looks better than it is, and fairness can look better "
+        "or worse. Check a repair on original rows instead: "
+        f"`fairshap repair ORIGINAL {meaning} --out FILE` trains on repaired folds and tests on original "
+        f"ones; `fairshap audit OTHERS {meaning} --model FILE` tests a model that was trained on the "
+        "repaired table on original rows that the table does not hold."
+    )
+
+
+def repaired_files(
+    source: Source,
+    out: str,
+    edits: Edits,
+    *,
+    ledger: bytes | None = None,
+    has_ledger: bool = True,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[bytes, bytes]:
+    """Return the repaired table and its ledger, one of which has the checksum of the other.
+
+    A table that can hold a mark names its ledger (``ledger``, if it is there already), unless there will be
+    none. Otherwise the ledger names the table. Without edits there is nothing to mark. ``settings`` say how
+    the cells were chosen.
+    """
+    if source.format_for(out) not in MARKED:
+        table = source.to_bytes(out, edits)
+        return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
+    ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
+    name = sha256(ledger).hexdigest() if has_ledger else None
+    mark = Mark(fairshap.__version__, source.checksum, len(edits), name, settings or {})
+    return source.to_bytes(out, edits, mark=mark if len(edits) else None), ledger
+
+
+def how_to_check(out: str, *, measured: bool) -> str:
+    """Return how to find out what a repair does; ``measured`` says whether measures stand above."""
+    name = "the repaired table" if out == STANDARD else out
+    how = "as the measures above do" if measured else "as fairshap repair does with --folds 5"
+    return (
+        f"To check the repair, train on {name} and test on original rows that it does not hold, {how}. An "
+        "audit of the repaired table tests on edited rows, on which accuracy looks better than it is."
+    )
