@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, datasets, evaluate, metrics, tune
 from fairshap._problem import Setting, warn_of_copies
-from fairshap.cli._main import run as run_here
+from fairshap.cli import run as run_here
 from fairshap.exceptions import CopiedAttributeWarning
 from tests.conftest import to_library
 

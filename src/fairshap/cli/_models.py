@@ -37,12 +37,14 @@ def open_task(
     others: Sequence[str | None] = (),
     force: bool = False,
     limits: ConstraintOptions | None = None,
+    trains: str = "",
 ) -> tuple[Problem, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
     The model is an estimator, or a fitted one from a file, frozen; then the columns and labels become those
     that it takes. Whatever can be refused before any work is refused here: a repaired table ``out`` and other
-    files that cannot be written, columns that are not there, and a model that does not take the table.
+    files that cannot be written, columns that are not there, a model that does not take the table, or one
+    from a file if the command ``trains`` it.
     """
     problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
     read = [
@@ -62,6 +64,8 @@ def open_task(
         model = load_model(path, trust_pickle=task.trust_pickle)
         fit_to_table(model, path, problem)
         estimator = FrozenEstimator(model)
+        if trains:
+            check_trainable(estimator, trains)
     for note in problem.notes:
         output.note(note)
     return problem, estimator

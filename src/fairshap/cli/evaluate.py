@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairshap.cli._models import check_trainable, open_task
+from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, split
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes, records
 from fairshap.exceptions import MarginWarning, NothingToRepairWarning
@@ -30,8 +30,9 @@ def evaluate(
 ) -> None:
     """Compare methods on held-out rows, with 95 % intervals."""
     output = Output("evaluate", run)
-    problem, estimator = open_task(output, task, ledger=on.edits)
-    check_trainable(estimator, "every method trains the model again")
+    problem, estimator = open_task(
+        output, task, ledger=on.edits, trains="every method trains the model again"
+    )
     with output.warnings(NothingToRepairWarning, MarginWarning):
         evaluation = compare(
             problem.X,

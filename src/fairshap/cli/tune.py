@@ -9,7 +9,7 @@ from fairshap import tune as try_repairs
 from fairshap._crossval import OBJECTIVES, check_objective
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._files import write_all
-from fairshap.cli._models import check_trainable, open_task
+from fairshap.cli._models import open_task
 from fairshap.cli._options import (
     ConstraintOptions,
     FoldOptions,
@@ -61,9 +61,14 @@ def tune(
     output = Output("tune", run)
     page.check()
     problem, estimator = open_task(
-        output, task, ledger=on.edits, others=[page.report], force=page.force, limits=limits
+        output,
+        task,
+        ledger=on.edits,
+        others=[page.report],
+        force=page.force,
+        limits=limits,
+        trains="tuning trains the model again",
     )
-    check_trainable(estimator, "tuning trains the model again")
     more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
     with output.warnings(NothingToRepairWarning, MarginWarning):
         tuning = try_repairs(
