@@ -1,49 +1,30 @@
-"""How attribution grows with rows, columns, trees and players, each beside two forward passes of the model.
+"""How the cost of Shapley values grows with rows, columns, trees and features that differ (q).
 
-Adult's first training fold with raw columns as players for rows and trees, made tables for columns and q;
-medians of three, warm. A step's factor is what doubling costs (for q, one player more). One JSON line
-at the end.
+Each line stands beside two forward passes of the model. Adult's first training fold with raw columns for rows
+and trees, made tables for columns and q; medians of three, warm. A step's factor is what doubling costs (for
+q, one feature more). One JSON line at the end.
 """
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
+from common import median_seconds, training_fold
 from xgboost import XGBClassifier
 
-from fairshap import MatchPlan, attribute, datasets, match
+from fairshap import MatchPlan, explain, match
 from fairshap._models import fit_model
 
 
-def median_seconds(call: Callable[[], Any]) -> float:
-    call()
-    taken = []
-    for _ in range(3):
-        start = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - start)
-    return float(np.median(taken))
-
-
 def measure(model: Any, X: Any, plan: MatchPlan, **who: Any) -> tuple[float, float]:
-    """Return the seconds of attribution, and of two forward passes."""
-    seconds = median_seconds(lambda: attribute(model, X, plan, **who, random_state=0))
+    """Return the seconds of the explanation, and of two forward passes."""
+    seconds = median_seconds(lambda: explain(model, X, plan, **who, random_state=0))
     forward = median_seconds(lambda: (model.predict_proba(X), model.predict_proba(X)))
     return seconds, forward
 
 
-def adult() -> tuple[Any, Any, dict[str, Any]]:
-    d = datasets.load("adult")
-    train, _ = next(KFold(5, shuffle=True, random_state=1).split(d.X))
-    who = {"sensitive": d.sensitive, "privileged": d.privileged}
-    return d.X.iloc[train], d.y.iloc[train].to_numpy(), who
-
-
 def by_rows() -> dict[int, tuple[float, float]]:
-    X, y, who = adult()
+    X, y, who = training_fold("adult")
     model = fit_model(XGBClassifier(), X, y)
     results = {}
     for share in (8, 4, 2, 1):
@@ -53,7 +34,7 @@ def by_rows() -> dict[int, tuple[float, float]]:
 
 
 def by_trees() -> dict[int, tuple[float, float]]:
-    X, y, who = adult()
+    X, y, who = training_fold("adult")
     plan = match(X, y, **who)
     results = {}
     for n in (50, 100, 200, 400):
@@ -83,7 +64,7 @@ def by_columns() -> dict[int, tuple[float, float]]:
     return results
 
 
-def by_players() -> dict[int, tuple[float, float]]:
+def by_features() -> dict[int, tuple[float, float]]:
     results = {}
     for q in (8, 10, 12, 14, 16, 18):
         X, y, who = made(1000, q + 1)
@@ -96,7 +77,7 @@ def by_players() -> dict[int, tuple[float, float]]:
 
 def main() -> None:
     results = {}
-    for what, run in (("rows", by_rows), ("columns", by_columns), ("trees", by_trees), ("q", by_players)):
+    for what, run in (("rows", by_rows), ("columns", by_columns), ("trees", by_trees), ("q", by_features)):
         measured = run()
         sizes = list(measured)
         results[what] = {}

@@ -1,7 +1,7 @@
 """Exact nearest rows, both ways, against faiss (IndexFlatL2) and scikit-learn (brute force).
 
 The protocol's first training fold, raw columns, the largest pair of strata. The peers get the same rows as
-float32, numbers standardised and categories one-hot, and as many threads; what takes them too long
+float32, numbers standardized and categories one-hot, and as many threads; what takes them too long
 they do for the stated number of queries against all references, and their time is scaled up.
 Ours: median of three, warm. One JSON line at the end.
 """
@@ -14,15 +14,14 @@ from collections.abc import Callable
 
 import faiss
 import numpy as np
+from common import median_seconds, training_fold
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from fairshap import datasets
-from fairshap._kernels.distance import nearest_both_ways
-from fairshap._problem import Labels, Setting
-from fairshap.matching._space import Space
+from fairshap import FairSHAP
+from fairshap._kernels.neighbors.distance import nearest_both_ways
+from fairshap.matching._space import Space, strata_of
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # The queries that a peer is asked at most, in either direction.
@@ -34,19 +33,15 @@ Peer = Callable[[Dense, Dense], Dense]
 
 def largest_pair(name: str):
     """Return the space of a table, and the rows of its largest pair of strata."""
-    data = datasets.load(name)
-    train, _ = next(KFold(5, shuffle=True, random_state=1).split(data.X))
-    X, y = data.X.iloc[train], data.y.iloc[train].to_numpy()
-    setting = Setting.read(X, data.sensitive, data.privileged, None, is_fitted=False)
-    labels, side = Labels.read(y, len(y)).codes, setting.groups.side
-    pairs = [[np.flatnonzero((side == s) & (labels == label)) for s in (0, 1)] for label in (0, 1)]
-    space = Space.of(setting.table, setting.columns)
-    return space, *max(pairs, key=lambda p: len(p[0]) * len(p[1]))
+    X, y, who = training_fold(name)
+    problem = FairSHAP(**who)._problem(X, y)
+    strata = strata_of(problem.groups, problem.y, each=False)
+    return Space.of(problem.table, problem.columns), *max(strata, key=lambda s: len(s[0]) * len(s[1]))
 
 
 def one_hot(space: Space) -> Dense:
     """Return the same rows as float32 columns, whose squared distances are ours."""
-    scaled = (space.numbers - space.numbers.mean(axis=0)) * np.sqrt(space.weights)
+    scaled = (space.numbers - space.numbers.mean(axis=0)) * np.sqrt(space.costs.weights)
     parts = [np.nan_to_num(scaled).astype(np.float32)]
     for column in space.codes.T:
         values, places = np.unique(column, return_inverse=True)
@@ -82,14 +77,14 @@ def ask(peer: Peer, dense: list[Dense], ours: list[NDArray[np.float64]], limit: 
 def run(name: str) -> dict[str, float]:
     space, a, b = largest_pair(name)
     numbers, codes = space.numbers, space.codes
-    taken = []
-    for _ in range(4):
-        start = time.perf_counter()
-        _, squared_a, _, squared_b = nearest_both_ways(
+
+    def search():
+        return nearest_both_ways(
             numbers[a], codes[a], numbers[b], codes[b], space.costs, compiled=True, n_threads=THREADS
         )
-        taken.append(time.perf_counter() - start)
-    ours = float(np.median(taken[1:]))
+
+    _, squared_a, _, squared_b = search()
+    ours = median_seconds(search)
     dense = one_hot(space)
     sides, distances = [dense[a], dense[b]], [np.sqrt(squared_a[:, 0]), np.sqrt(squared_b[:, 0])]
     del dense
@@ -112,8 +107,9 @@ def run(name: str) -> dict[str, float]:
 
 def main() -> None:
     names = sys.argv[1:] or ["adult", "credit", "census_kdd"]
-    results = {name: run(name) for name in names}
-    for name, result in results.items():
+    results = {}
+    for name in names:
+        result = results[name] = run(name)
         print(
             f"{name:12} {result['rows']} x {result['other_rows']} rows, {result['columns']} one-hot columns, "
             f"{THREADS} threads: {result['seconds']:.3f} s"

@@ -1,81 +1,67 @@
-"""The whole repair (matching, attribution, edits) against the fit of the model that it consults.
+"""The whole repair (matching, Shapley values, edits) against the fit of the model that it explains.
 
-XGBoost, the protocol's first training fold of all five tables, raw columns and encoded features as
-players; medians of three, warm, each setting in a process of its own. The fit of the raw table is that of
-the encoded matrix alone, without the encoding. One JSON line at the end; name tables to measure
-those only.
+XGBoost, the protocol's first training fold of all five tables, raw columns and encoded features; medians of
+three, warm. Each line is measured in a process of its own: "fit" has the model's fit alone, on the encoded
+matrix, and the peak memory of that. One JSON line at the end; name tables to measure those only.
 """
 
 import json
 import subprocess
 import sys
 import time
-from typing import Any
 
-import numpy as np
-from peak import peak_mib
+from common import median_seconds, peak_mib, training_fold
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import ColumnEncoder, FairSHAP, datasets
 from fairshap._models import fit_model
 
 
-def run(name: str, encoded: bool) -> dict[str, float]:
-    data = datasets.load(name, encoded=encoded)
-    X, y = data.X, data.y
-    if name == "census_kdd" and not encoded:
-        kept = ~X.assign(target=y).duplicated()
-        X, y = X[kept], y[kept]
-    train, _ = next(KFold(5, shuffle=True, random_state=1).split(X))
-    sensitive: Any = data.sensitive
-    privileged = data.privileged
-    if encoded:
-        sensitive, X = X.columns.get_loc(sensitive), X.to_numpy()[train]
-    else:
-        X = X.iloc[train]
-    y = y.iloc[train].to_numpy()
-    # The whole table is not what is measured.
-    del data
+def measure_fit(name: str) -> dict[str, float]:
+    X, y, _ = training_fold(name, encoded=True)
+    start = time.perf_counter()
+    XGBClassifier().fit(X, y)
+    seconds = time.perf_counter() - start
+    return {"rows": len(X), "first": round(seconds, 3), "peak_GiB": round(peak_mib() / 1024, 2)}
+
+
+def measure_repair(name: str, encoded: bool) -> dict[str, float]:
+    # The encoded Census KDD has each row once.
+    distinct = name == "census_kdd" and not encoded
+    X, y, who = training_fold(name, encoded=encoded, distinct=distinct)
     model = fit_model(XGBClassifier(), X, y)
-    taken: dict[str, list[float]] = {"fit": [], "repair": []}
-    for k in range(4):
-        fs = FairSHAP(FrozenEstimator(model), sensitive=sensitive, privileged=privileged)
-        start = time.perf_counter()
-        fs.fit_resample(X, y)
-        taken["repair"].append(time.perf_counter() - start)
-        if k == 0:
-            # Later runs hold the result of the one before as well.
-            memory = peak_mib() / 1024
+    repair = FairSHAP(FrozenEstimator(model), **who)
+    repair.fit_resample(X, y)
+    # Later runs hold the result of the one before as well.
+    memory = peak_mib() / 1024
+    seconds = median_seconds(lambda: repair.fit_resample(X, y))
     matrix = X if encoded else ColumnEncoder().fit_transform(X)
-    for _ in range(4):
-        start = time.perf_counter()
-        XGBClassifier().fit(matrix, y)
-        taken["fit"].append(time.perf_counter() - start)
-    fit, repair = (float(np.median(taken[what][1:])) for what in ("fit", "repair"))
+    fit = median_seconds(lambda: XGBClassifier().fit(matrix, y))
     return {
         "rows": len(X),
         "fit": round(fit, 3),
-        "repair": round(repair, 3),
-        "ratio": round(repair / fit, 2),
-        "edits": len(fs.edits_),
-        "estimated": int((fs.attributions_.status == "estimated").sum()),
+        "repair": round(seconds, 3),
+        "ratio": round(seconds / fit, 2),
+        "edits": len(repair.edits_),
+        "estimated": int((repair.explanation_.status == "estimated").sum()),
         "peak_GiB": round(memory, 2),
     }
 
 
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[2] in ("raw", "encoded"):
-        print(json.dumps(run(sys.argv[1], sys.argv[2] == "encoded")))
+    kinds = ("fit", "raw", "encoded")
+    if len(sys.argv) == 3 and sys.argv[2] in kinds:
+        name, kind = sys.argv[1:]
+        print(json.dumps(measure_fit(name) if kind == "fit" else measure_repair(name, kind == "encoded")))
         return
     results = {}
     for name in sys.argv[1:] or datasets.names():
-        for players in ("raw", "encoded"):
-            command = [sys.executable, __file__, name, players]
+        for kind in kinds:
+            command = [sys.executable, __file__, name, kind]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            result = results[f"{name}, {players}"] = json.loads(done.stdout)
-            print(f"{name:10} {players:8}", *(f"{key} {value:g}" for key, value in result.items()), sep="  ")
+            result = results[f"{name}, {kind}"] = json.loads(done.stdout)
+            print(f"{name:10} {kind:8}", *(f"{key} {value:g}" for key, value in result.items()), sep="  ")
     print(json.dumps({"benchmark": "repair", **results}))
 
 

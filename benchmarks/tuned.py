@@ -3,9 +3,9 @@
 Outer folds with seeds other than the paper's. On each training fold `tune` picks a repair, with the same
 candidates and the same objective for all settings: the mean of DR and six times DP relative to the baseline,
 at most a point and a half of accuracy on inner folds. It is fitted there and judged on the test fold, beside
-the model as it is, without the column, twins alone, the default of `FairSHAPClassifier`, and the paper's
-configuration. Every fold is one line of a file; a run that was interrupted goes on where it stopped. Census
-KDD is the paper's tenth of the table, its rows joined with their own labels.
+the baseline, without the column, counterfactuals alone, the default threshold with counterfactuals of the
+edited rows, and the paper's configuration. Every fold is one line of a file; a run that was interrupted goes
+on where it stopped. Census KDD is the paper's tenth of the table, its rows joined with their own labels.
 
     python benchmarks/tuned.py --out tuned.jsonl [--settings german:sex,...] [--seeds 5]
     python benchmarks/tuned.py --out tuned.jsonl --show [--markdown docs/tuned.md]
@@ -17,16 +17,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from per_fold import measures_of
-from sklearn.base import clone
+from common import MEASURES, SETTINGS, measure, retrain
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, datasets, paper_settings, tune
+from fairshap import Explainer, FairSHAP, datasets, metrics, tune
 from fairshap.exceptions import FairshapWarning
-from fairshap.model_selection import MEASURES, Judgement, Trial, run_trials
 
-SETTINGS = "german:sex,compas:sex,compas:race,adult:sex,adult:race,credit:SEX,census_kdd:sex"
 #: What the paper reports: FairSHAP's accuracy less the baseline's; DR, DP and EO relative to the baseline's.
 PAPER = {
     "german:sex": (-0.0020, 0.310, 0.588, 0.875),
@@ -38,12 +36,12 @@ PAPER = {
 }
 #: Candidates, objective and limit were chosen on other seeds, and fixed before a fold of these was read.
 FIRST_SEED = 601
-#: One threshold, for cells and for rows that get twins: what tells several apart on inner folds is mostly
-#: chance. Twins of all rows bring DR to 0; those of rows at risk leave some of it, and can lower DP further.
-#: Whether edits that contradict the label help or harm is a matter of the table.
+#: One threshold, for cells and for rows that get counterfactuals: what tells several apart on inner folds is
+#: mostly chance. Counterfactuals of all rows bring DR to 0; those of rows at risk leave some of it, and can
+#: lower DP further. Whether edits that contradict the label help or harm depends on the table.
 CANDIDATES = {
-    "thresholds": (0.075,), "strategies": ("threshold",), "augments": ("all", 0.075),
-    "guards": (False, "label"),
+    "thresholds": (0.075,), "selectors": ("threshold",), "counterfactuals": ("all", 0.075),
+    "reject_if": (None, "label_less_likely"),
 }  # fmt: skip
 #: The plain mean is low for whatever brings DR to 0, though DP is what is hard to lower. EO is left out: on
 #: inner folds it is mostly noise, and what is lowest there tends to be high on the other rows of the table.
@@ -59,10 +57,12 @@ RECORDS = Path(__file__).parent.parent / "docs" / "results" / "tuned"
 #: How often the groups are dealt anew for what chance alone leaves.
 DEALS = 200
 
-AS_IS, DROPPED, TWINS, PAPERS, DEFAULT, PICKED, CHANCE, PICKED_CHANCE = (
-    "the model as it is", "without the column", "twins alone", "the paper's", "default", "picked",
-    "as it is, groups by chance", "picked, groups by chance",
+BASELINE, DROPPED, ALONE, PAPERS, EDITED, PICKED = (
+    "baseline", "without the column", "counterfactuals alone", "the paper's",
+    "counterfactuals of edited rows", "picked",
 )  # fmt: skip
+CHANCE = {method: f"{method}, groups by chance" for method in (BASELINE, PICKED)}
+METHODS = (BASELINE, DROPPED, ALONE, PAPERS, EDITED, PICKED, *CHANCE.values())
 #: What of the paper's accuracy a repair may lose beyond the paper's own loss.
 MARGIN = 0.005
 
@@ -76,40 +76,56 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
         y = y.loc[X.index]
     columns = list(X.columns)
     X, y = X.to_numpy(), y.to_numpy()
-    players = {key: [columns.index(column) for column in part] for key, part in data.players.items()}
-    who = {"sensitive": columns.index(data.sensitive), "privileged": 1.0}
+    groups = {key: [columns.index(column) for column in part] for key, part in data.players.items()}
+    at = columns.index(data.sensitive)
+    who = {"sensitive": at, "privileged": 1.0}
     train, test = list(KFold(5, shuffle=True, random_state=seed).split(X))[fold]
     tuning = tune(
-        X[train], y[train], XGBClassifier(), **who, players=players, each_column=False, **CANDIDATES,
+        X[train], y[train], XGBClassifier(), **who, feature_groups=groups, each_column=False, **CANDIDATES,
         objective=OBJECTIVE, max_accuracy_drop=MAX_ACCURACY_DROP,
         n_repeats=3 if len(X) < SMALL else 1, random_state=seed,
     )  # fmt: skip
-    picked = tuning.repair
-    paper = FairSHAP(XGBClassifier(), **who, **paper_settings(), random_state=seed)
-    default = FairSHAP(XGBClassifier(), **who, players=players, random_state=seed)
-    trials = [
-        Trial(AS_IS),
-        Trial(DROPPED, drops=True),
-        Trial(TWINS, default._recipe(np.inf, "all"), DEFAULT),
-        Trial(PAPERS, paper._recipe(0.05, None), PAPERS),
-        Trial(DEFAULT, default._recipe(0.05, "edited"), DEFAULT),
-        Trial(PICKED, picked._recipe(picked.threshold, picked.augment), PICKED),
-    ]
-    # The first one says how rows are compared: as in the paper.
-    asked = {PAPERS: paper, DEFAULT: default, PICKED: clone(picked)}
-    outcomes = run_trials(trials, asked, X, y, [(train, test)], 1).outcomes
-    side = paper._setting(X).groups.side[test]
-    judged = {trial.name: outcome.folds[0] for trial, outcome in zip(trials, outcomes, strict=True)}
-    plain = {"the model as it is": AS_IS, "the model without the sensitive column": DROPPED}
-    judged[PICKED] = judged[plain.get(tuning.recommended, PICKED)]
-    measures = {method: measures_of(each, side) for method, each in judged.items()}
-    measures[CHANCE] = by_chance(judged[AS_IS], side, seed)
-    measures[PICKED_CHANCE] = by_chance(judged[PICKED], side, seed)
+    baseline = XGBClassifier().fit(X[train], y[train])
+    fixed = {**who, "random_state": seed}
+    grouped = {**fixed, "explainer": Explainer(feature_groups=groups)}
+    repairs = {
+        ALONE: FairSHAP(**grouped, threshold=np.inf, counterfactuals="all"),
+        PAPERS: FairSHAP.paper(**fixed),
+        EDITED: FairSHAP(**grouped, counterfactuals="edited"),
+        PICKED: tuning.repair,
+    }
+    models = {BASELINE: baseline, DROPPED: XGBClassifier().fit(np.delete(X[train], at, axis=1), y[train])}
+    for method, repair in repairs.items():
+        # All explain the same model.
+        repair.set_params(estimator=FrozenEstimator(baseline))
+        models[method] = retrain(repair, X[train], y[train])
+    if not tuning.is_repair:
+        models[PICKED] = models[(BASELINE, DROPPED)[tuning.taken]]
+    side, measures = X[test, at], {}
+    for method, model in models.items():
+        predicted, risk = predict(model, X[test], seed, **who)
+        measures[method] = measure(y[test], predicted, side, risk)
+        if method in (BASELINE, PICKED):
+            measures[CHANCE[method]] = by_chance(y[test], predicted, side, risk, seed)
     return {"setting": f"{name}:{sensitive}", "seed": seed, "fold": fold, "picked": tuning.recommended,
-            "measures": {method: np.round(own, 5).tolist() for method, own in measures.items()}}  # fmt: skip
+            "measures": {method: np.round(measures[method], 5).tolist() for method in METHODS}}  # fmt: skip
 
 
-def by_chance(judged: Judgement, side: np.ndarray, seed: int) -> np.ndarray:
+def predict(
+    model: XGBClassifier, X: np.ndarray, seed: int, *, sensitive: int, privileged: float
+) -> tuple[np.ndarray, float]:
+    """Return the predictions of a model, which may lack the sensitive column, and its risk."""
+    if model.n_features_in_ < X.shape[1]:
+        return model.predict(np.delete(X, sensitive, axis=1)), 0.0
+    risk = metrics.discriminative_risk(
+        model, X, sensitive=sensitive, privileged=privileged, comparison="random", random_state=seed
+    )
+    return model.predict(X), risk
+
+
+def by_chance(
+    true: np.ndarray, predicted: np.ndarray, side: np.ndarray, risk: float, seed: int
+) -> np.ndarray:
     """Return the mean measures of predictions if the groups, within each label, were dealt by chance.
 
     Each label keeps as many rows of each group as it has, so that DP is what the labels leave.
@@ -118,13 +134,13 @@ def by_chance(judged: Judgement, side: np.ndarray, seed: int) -> np.ndarray:
     total = np.zeros(len(MEASURES))
     for _ in range(DEALS):
         dealt = side.copy()
-        for mine in (judged.true, ~judged.true):
+        for mine in (true == 1, true == 0):
             dealt[mine] = rng.permutation(dealt[mine])
-        total += measures_of(judged, dealt)
+        total += measure(true, predicted, dealt, risk)
     return total / DEALS
 
 
-def summarise(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def summarize(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the accuracy less the baseline's, DR, DP and EO relative to it, and half of their intervals."""
     seeds = sorted({line["seed"] for line in lines})
     by_seed = {
@@ -134,12 +150,12 @@ def summarise(lines: list[dict[str, object]]) -> dict[str, tuple[np.ndarray, np.
         ])
         for method in lines[0]["measures"]
     }  # fmt: skip
-    base = by_seed[AS_IS].mean(axis=0)
+    base = by_seed[BASELINE].mean(axis=0)
     kept = [MEASURES.index(name) for name in ("accuracy", "dr", "dp", "eo")]
     found = {}
     for method, measures in by_seed.items():
         change = measures / base
-        change[:, 0] = measures[:, 0] - by_seed[AS_IS][:, 0]
+        change[:, 0] = measures[:, 0] - by_seed[BASELINE][:, 0]
         error = change.std(axis=0, ddof=min(1, len(seeds) - 1)) / np.sqrt(len(seeds))
         found[method] = (change.mean(axis=0)[kept], 1.96 * error[kept])
     return found
@@ -154,7 +170,7 @@ def compare_picked(found: dict[str, tuple[np.ndarray, np.ndarray]], bar: np.ndar
     texts = []
     for k, name in enumerate(("accuracy", "DR", "DP", "EO")):
         why = ["within its interval"] if abs(missed[k]) <= half[k] and half[k] else []
-        why += ["a bar below chance"] if k > 1 and bar[k] < found[CHANCE][0][k] else []
+        why += ["a bar below chance"] if k > 1 and bar[k] < found[CHANCE[BASELINE]][0][k] else []
         texts.append(f"{name} ({', '.join(why)})" if why else name)
     lost = [text for text, much in zip(texts, missed, strict=True) if much > 0]
     # A bar that is met by as little as others are missed by is no surer.
@@ -166,7 +182,7 @@ def compare_picked(found: dict[str, tuple[np.ndarray, np.ndarray]], bar: np.ndar
 def dominating(found: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
     """Say which plain remedy is at least as good as the picked repair in accuracy, DP and EO, if any is."""
     mine = found[PICKED][0]
-    for plain in (DROPPED, TWINS):
+    for plain in (DROPPED, ALONE):
         its = found[plain][0]
         if its[0] >= mine[0] and its[2] <= mine[2] and its[3] <= mine[3]:
             return f"{plain}: take that"
@@ -181,21 +197,22 @@ without `--show` it measures what is not in the file yet, each fold a line.
 
 Five outer folds for each of five seeds, none of them the paper's, of the paper's encoded tables with
 XGBoost's defaults. On each training fold alone `tune` picks one of eight candidates by inner
-cross-validation: threshold 0.075, with or without `guard="label"`, with twins of all rows or of those with a
-risk of 0.075 or more, raw columns as players; the two kinds of twins alone; the column dropped; the model as
-it is. The objective is the same in all settings: the mean of DR and six times DP relative to the baseline, at
-most a point and a half of accuracy lost on inner folds, whose models, trained on fewer rows, lose more to the
-same edits. What it picked is fitted there and judged on the test fold. All of that was chosen on folds of
-other seeds, and fixed before any of these test folds was read.
+cross-validation: threshold 0.075, with or without `reject_if="label_less_likely"`, with counterfactuals of
+all rows or of those with a risk of 0.075 or more, raw columns as features; the two kinds of counterfactuals
+alone; the column dropped; the baseline. The objective is the same in all settings: the mean of DR and six
+times DP relative to the baseline, at most a point and a half of accuracy lost on inner folds, whose models,
+trained on fewer rows, lose more to the same edits. What it picked is fitted there and judged on the test
+fold. All of that was chosen on folds of other seeds, and fixed before any of these test folds was read.
 
-Accuracy is the change against the model as it is; DR, DP and EO are ratios to it: below 1 is fairer. With ±
-the 95 % interval of the mean over seeds. "The paper's" is its configuration on the same folds as the
-others; "default" is `FairSHAPClassifier` as it comes. A pick counts as better than the paper if DR, DP and
-EO are all lower than what the paper reports, relative to its own baseline, at no more than half a point of
-accuracy beyond its loss. What the paper reports is one seed; its own configuration on these folds is the
-fairer bar, and stands beside. Census KDD is the paper's tenth of the table, its rows joined with their own
-labels; the published row is an artefact.
-With race a row has a twin for each other value, so that twins of all rows bring DR to 0 there too.
+Accuracy is the change against the baseline; DR, DP and EO are ratios to it: below 1 is fairer. With ± the
+95 % interval of the mean over seeds. "The paper's" is its configuration on the same folds as the others;
+"counterfactuals of edited rows" is the default threshold, 0.05, with `counterfactuals="edited"`. A pick
+counts as better than the paper if DR, DP and EO are all lower than what the paper reports, relative to its
+own baseline, at no more than half a point of accuracy beyond its loss. What the paper reports is one seed;
+its own configuration on these folds is the fairer bar, and stands beside. Census KDD is the paper's tenth of
+the table, its rows joined with their own labels; the published row is an artefact.
+With race a row has a counterfactual for each other value, so that counterfactuals of all rows bring DR to 0
+there too.
 
 The picks of this page were made when `tune` took gaps on its inner folds as the mean of absolute gaps of each
 fold, against all other groups as one. It now takes them of all held-out rows together, between the groups
@@ -204,7 +221,7 @@ measures its own: by the mean over folds, privileged against all others.
 
 "Groups by chance" is what the predictions of a model would show if the groups of each label were drawn at
 random: the EO that folds of this size have by chance, and the DP that chance and the labels leave. A bar
-below that of the model as it is is met by luck, or by a model that works against what the labels say. A pick
+below that of the baseline is met by luck, or by a model that works against what the labels say. A pick
 whose EO is no higher than its own groups by chance treats the groups of each label alike, as far as folds of
 this size can tell.
 """
@@ -219,11 +236,12 @@ def verdicts(lines: list[dict[str, object]]) -> list[str]:
     """Return a table of what was picked, beside what the paper reports and its configuration."""
     text = [
         "| accuracy, DR, DP, EO | folds | picked | the paper reports | better than that? "
-        "| the paper's, same folds | better than that? | dominated by dropping the column or twins? |",
+        "| the paper's, same folds | better than that? "
+        "| dominated by dropping the column or counterfactuals? |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for setting, mine in by_setting(lines).items():
-        found = summarise(mine)
+        found = summarize(mine)
         cells = [str(len(mine)), _figures(found[PICKED][0]), "an artefact", "", _figures(found[PAPERS][0])]
         if setting in PAPER:
             bar = np.array(PAPER[setting])
@@ -261,7 +279,7 @@ def one_seed(lines: list[dict[str, object]]) -> list[str]:
     ]
     for setting, mine in by_setting(list(records.values())).items():
         folds = {seed: [line for line in mine if line["seed"] == seed] for seed in {m["seed"] for m in mine}}
-        found = np.array([summarise(own)[PAPERS][0] for own in folds.values() if len(own) == 5])
+        found = np.array([summarize(own)[PAPERS][0] for own in folds.values() if len(own) == 5])
         if setting not in PAPER:
             continue
         cells = [str(len(found))]
@@ -274,11 +292,11 @@ def one_seed(lines: list[dict[str, object]]) -> list[str]:
 
 #: What was measured before, and with what.
 EARLIER = {
-    "seeds_301.jsonl": "Seeds 301 to 305: thresholds 0.05 and 0.03, twins of all rows, encoded columns and "
-    "raw columns as players; the mean of DR, DP and EO, at most a point and a half.",
+    "seeds_301.jsonl": "Seeds 301 to 305: thresholds 0.05 and 0.03, counterfactuals of all rows, encoded "
+    "columns and raw columns as features; the mean of DR, DP and EO, at most a point and a half.",
     "seeds_401.jsonl": "Seeds 401 to 405, left after 109 folds: thresholds 0.1 and 0.05 with "
-    '`guard="label"`, twins of all rows or of those with a risk of 0.1 or more, raw columns; DR and six '
-    "times DP, at most a point.",
+    '`reject_if="label_less_likely"`, counterfactuals of all rows or of those with a risk of 0.1 or more, '
+    "raw columns; DR and six times DP, at most a point.",
 }
 
 
@@ -290,8 +308,8 @@ def earlier() -> list[str]:
         "These are not the first candidates that were measured so. What others picked came to this. "
         "COMPAS (race) was measured on seeds 306 to 310 too, after the first five were seen (`--out "
         "docs/results/tuned/seeds_301_compas_race.jsonl --show` has all ten). A third set, a threshold of "
-        "0.07 with the guard of labels, was left after four settings of seeds 501 to 505, and its records "
-        "were not kept.",
+        '0.07 with `reject_if="label_less_likely"`, was left after four settings of seeds 501 to 505, and '
+        "its records were not kept.",
         "",
     ]
     for name, what in EARLIER.items():
@@ -321,7 +339,7 @@ def show(lines: list[dict[str, object]]) -> str:
     """Return the tables in Markdown: means over seeds with 95 % intervals."""
     text = []
     for setting, mine in by_setting(lines).items():
-        found = summarise(mine)
+        found = summarize(mine)
         n_seeds = len({line["seed"] for line in mine})
         text += [f"### {setting}: {len(mine)} folds of {n_seeds} seeds", ""]
         text += ["| | accuracy | DR | DP | EO |", "|---|---|---|---|---|"]

@@ -40,7 +40,7 @@ def measure_ablations(
     fold = Fold.load(key, part, 1, number, n_folds, random_state)
     model = fit_model(fold.X, fold.y)
     repaired = repair(fold, model)
-    n_edits, best = len(repaired.edits), repaired.matches.best
+    n_edits, best = len(repaired.edits), repaired.explanation.match_plan.best
 
     def judged(method: str, rows: np.ndarray, draw: int) -> list[Record]:
         found = judge(fit_model(rows, fold.y), fold) | {"edits": n_edits}

@@ -12,7 +12,17 @@ import pandas as pd
 from fairshap import Edits
 from paper.figures import draw_variants
 from paper.jobs import Experiment, Findings, Job, Options, Record
-from paper.methods import MEASURES, Repair, fit_model, judge, records_of, repair, transform_rows, tune_repair
+from paper.methods import (
+    MEASURES,
+    SELECTORS,
+    Repair,
+    fit_model,
+    judge,
+    records_of,
+    repair,
+    transform_rows,
+    tune_repair,
+)
 from paper.settings import SETTINGS, Fold, Part
 from paper.tables import (
     SPREAD_LEGEND,
@@ -27,10 +37,10 @@ from paper.tables import (
 )
 
 ENCODED, RAW = "encoded features", "raw columns"
-STRATEGIES = ("threshold", "optimal", "iterative")
-TWINS_OF = (None, "edited", "all")
+#: The rows that get counterfactuals.
+ROWS = (None, "edited", "all")
 #: The names of what has no edits, and of what is picked.
-BASELINE, DROPPED, TWINS, TUNED = "Baseline", "RSA", "twins alone", "tuned"
+BASELINE, DROPPED, ALONE, TUNED = "Baseline", "RSA", "counterfactuals alone", "tuned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +49,33 @@ class Variant:
 
     Parameters
     ----------
-    players : str
+    features : str
         What is switched together.
-    strategy : str
+    selector : str
         Which cells are replaced.
-    augment : {None, "edited", "all"}
-        The rows that get counterfactual twins.
+    counterfactuals : {None, "edited", "all"}
+        The rows that get counterfactuals.
     """
 
-    players: str
-    strategy: str
-    augment: str | None
+    features: str
+    selector: str
+    counterfactuals: str | None
 
     @property
     def method(self) -> str:
         """Its name in the tables."""
         if self == Variant(ENCODED, "threshold", None):
             return "FairSHAP"
-        twins = "" if self.augment is None else f", twins of {self.augment} rows"
-        return f"{self.strategy}, {self.players}{twins}"
+        added = "" if self.counterfactuals is None else f", counterfactuals of {self.counterfactuals} rows"
+        return f"{self.selector}, {self.features}{added}"
 
 
-#: All of them, and the few for tables that take long: no rounds, and twins with raw columns only.
-ALL = tuple(Variant(*parts) for parts in product((ENCODED, RAW), STRATEGIES, TWINS_OF))
-FEW = tuple(one for one in ALL if one.strategy != "iterative" and (one.players == RAW or one.augment is None))
-NAMES = (BASELINE, DROPPED, TWINS, *(one.method for one in ALL), TUNED)
+#: All of them, and the few for tables that take long: no rounds, and counterfactuals with raw columns only.
+ALL = tuple(Variant(*parts) for parts in product((ENCODED, RAW), SELECTORS, ROWS))
+FEW = tuple(
+    one for one in ALL if one.selector != "iterative" and (one.features == RAW or one.counterfactuals is None)
+)
+NAMES = (BASELINE, DROPPED, ALONE, *(one.method for one in ALL), TUNED)
 
 
 #: The settings that get all variants; the others get a few of them.
@@ -76,7 +88,7 @@ _REPEATS = {"german:sex": 2}
 
 _PAPER = "FairSHAP"
 # What stands in the sentence of each setting.
-_TOLD = (_PAPER, DROPPED, TWINS, TUNED)
+_TOLD = (_PAPER, DROPPED, ALONE, TUNED)
 _FAIRNESS = ["dr", "dp", "eo"]
 _SHOWN = (*MEASURES, "edits", "values", "invalid")
 
@@ -115,13 +127,19 @@ def measure_variants(
     """Return what all variants, or a few, achieve on one fold, beside what needs no edits."""
     fold = Fold.load(key, part, 1, number, n_folds, random_state)
     model = fit_model(fold.X, fold.y)
-    players = {ENCODED: None, RAW: fold.players}
+    groups = {ENCODED: None, RAW: fold.feature_groups}
     lines = records_of(_judge_plain(BASELINE, fold, model), **fold.names, method=BASELINE)
     lines += records_of(_judge_plain(DROPPED, fold, model), **fold.names, method=DROPPED)
-    twins = repair(fold, model, threshold=np.inf, twins="all")
-    lines += records_of(_judge_repair(fold, twins), **fold.names, method=TWINS)
+    alone = repair(fold, model, threshold=np.inf, counterfactuals="all")
+    lines += records_of(_judge_repair(fold, alone), **fold.names, method=ALONE)
     for one in ALL if is_full else FEW:
-        repaired = repair(fold, model, strategy=one.strategy, twins=one.augment, players=players[one.players])
+        repaired = repair(
+            fold,
+            model,
+            selector=one.selector,
+            counterfactuals=one.counterfactuals,
+            feature_groups=groups[one.features],
+        )
         lines += records_of(_judge_repair(fold, repaired), **fold.names, **asdict(one), method=one.method)
     return lines
 
@@ -160,11 +178,11 @@ def _judge_repair(fold: Fold, repaired: Repair) -> Record:
     """Return what a model that is trained on repaired rows does, and what the edits changed."""
     model = fit_model(repaired.X, repaired.y, repaired.sample_weight)
     found = judge(model, fold) | {"edits": len(repaired.edits)}
-    return found | count_invalid(repaired.edits, fold.X, repaired.X[: len(fold.X)], fold.players)
+    return found | count_invalid(repaired.edits, fold.X, repaired.X[: len(fold.X)], fold.feature_groups)
 
 
 def count_invalid(
-    edits: Edits, before: np.ndarray, after: np.ndarray, players: dict[str, list[int]]
+    edits: Edits, before: np.ndarray, after: np.ndarray, groups: dict[str, list[int]]
 ) -> dict[str, float]:
     """Return how many raw values the edits change, and the shares of edited rows that they make invalid.
 
@@ -177,7 +195,7 @@ def count_invalid(
         The edits of an encoded table.
     before, after : ndarray
         The rows before and after the edits.
-    players : dict
+    groups : dict
         The positions of the features of each raw column that has several, one for each category.
 
     Returns
@@ -187,14 +205,14 @@ def count_invalid(
         edited category. Shares of nothing are left out.
     """
     cells = list(zip(edits.row.tolist(), edits.column, strict=True))
-    owner = {column: name for name, columns in players.items() for column in columns}
+    owner = {column: name for name, columns in groups.items() for column in columns}
     changed = {(row, owner.get(column, column)) for row, column in cells}
     found = {"values": float(len(changed))}
     # Each edited row once, with its reference: it has one.
     edited, first = np.unique(edits.row, return_index=True)
     reference = edits.reference[first]
     invalid = np.zeros(len(edited), dtype=bool)
-    for columns in players.values():
+    for columns in groups.values():
         old, given, new = before[edited][:, columns], before[reference][:, columns], after[edited][:, columns]
         is_known = (new == old).all(axis=1) | (new == given).all(axis=1)
         invalid |= (new.sum(axis=1) != 1) & ~is_known
@@ -216,15 +234,15 @@ def finish(records: list[Record], options: Options) -> Findings:
     page = [
         "# Beyond the paper",
         f"{options.folds} folds, seed 1, XGBoost with its defaults, T = 0.05 but for *tuned*. *FairSHAP* is "
-        f"the paper's: strategy threshold, {ENCODED} as players, no twins. With *{RAW}* as players the "
-        "features of one category are switched together. *optimal* replaces in each row the set of values "
-        "that makes its risk plus T for each edited cell lowest; *iterative* asks again with a model that is "
-        "trained on the edited rows. Twins are rows that stand in the table once more with their attribute "
-        "switched, and share their weight. *Twins alone* and *RSA*, which drops the sensitive column, edit "
-        "nothing. *tuned* is what `fairshap.tune` picks on the training rows alone: "
-        f"thresholds {', '.join(map(str, THRESHOLDS))}, both kinds of players, twins of edited or of all "
-        "rows, the most accurate one within a standard error of the lowest mean of DR, DP and EO, at no more "
-        "than 0.01 of accuracy.",
+        f"the paper's: all cells from the threshold on, {ENCODED}, no counterfactuals. With *{RAW}* the "
+        "encoded features of one category are switched together. *optimal* replaces in each row the set of "
+        "values that makes its risk plus T for each edited cell lowest; *iterative* explains a model that is "
+        "trained on the edited rows, and edits again. Counterfactuals are rows that stand in the table once "
+        "more with their attribute switched, and share their weight. *counterfactuals alone* and *RSA*, "
+        "which drops the sensitive column, edit nothing. *tuned* is what `fairshap.tune` picks on the "
+        f"training rows alone: thresholds {', '.join(map(str, THRESHOLDS))}, both kinds of features, "
+        "counterfactuals of edited or of all rows, the most accurate one within a standard error of the "
+        "lowest mean of DR, DP and EO, at no more than 0.01 of accuracy.",
         *_sentences(means, relative),
         f"## All figures\n\n{SPREAD_LEGEND} *edits* counts cells of the encoded table, *values* the values "
         "of the raw table that they change, and *invalid* is the share of the edited rows that came to be of "
@@ -266,20 +284,20 @@ def _invalid(means: pd.DataFrame) -> dict[str, float]:
 def _sentences(means: pd.DataFrame, relative: pd.DataFrame) -> list[str]:
     """Return what the figures say."""
     paper = means.xs(_PAPER, level="method")
-    raw = [Variant(RAW, strategy, None).method for strategy in ("threshold", "optimal")]
+    raw = [Variant(RAW, selector, None).method for selector in ("threshold", "optimal")]
     plain, optimal = (means.xs(name, level="method") for name in raw)
     share, among = _range(paper["invalid"]), _range(paper["invalid_categorical"])
     fewer, n = _range(optimal["values"] / plain["values"]), len(paper)
     texts = [
-        f"**Players.** With {ENCODED} as players {share} of the edited rows, and {among} of those with an "
-        "edited category, come to be of no category or of several in some column; with raw columns as "
-        f"players {_range(plain['invalid'])}. DR is then lower than the paper's in "
+        f"**Features.** With {ENCODED} {share} of the edited rows, and {among} of those with an edited "
+        "category, come to be of no category or of several in some column; with raw columns "
+        f"{_range(plain['invalid'])}. DR is then lower than the paper's in "
         f"{(plain['dr'] < paper['dr']).sum()} of {n} settings.",
-        f"**Strategies.** With raw columns, *optimal* changes {fewer} of the number of values that "
+        f"**Selectors.** With raw columns, *optimal* changes {fewer} of the number of values that "
         f"*threshold* changes, and DR is lower in {(optimal['dr'] < plain['dr']).sum()} of {n} settings.",
-        f"**Twins.** Twins of all rows, without any edit, give the same figures as dropping the sensitive "
+        "**Counterfactuals** of all rows, without any edit, give the same figures as dropping the sensitive "
         f"column (RSA) in {_same(means)} of {n} settings, and less DR than FairSHAP in "
-        f"{(means.xs(TWINS, level='method')['dr'] < paper['dr']).sum()}.",
+        f"{(means.xs(ALONE, level='method')['dr'] < paper['dr']).sum()}.",
         "**Relative to the baseline**, the mean of DR, DP and EO, and the change of accuracy:",
     ]
     bullets = []
@@ -303,9 +321,9 @@ def _sentences(means: pd.DataFrame, relative: pd.DataFrame) -> list[str]:
 
 
 def _same(means: pd.DataFrame) -> int:
-    """Return in how many settings twins of all rows have all the figures of the model without the column."""
-    twins, dropped = (means.xs(name, level="method")[list(MEASURES)].to_numpy() for name in (TWINS, DROPPED))
-    return int((twins == dropped).all(axis=1).sum())
+    """Return in how many settings counterfactuals alone give the same figures as RSA."""
+    alone, dropped = (means.xs(name, level="method")[list(MEASURES)].to_numpy() for name in (ALONE, DROPPED))
+    return int((alone == dropped).all(axis=1).sum())
 
 
 def _range(shares: "pd.Series[float]") -> str:
@@ -329,7 +347,7 @@ def _left_out(options: Options) -> str:
         return ""
     text = (
         f"{', '.join(SETTINGS[key].label for key in rest)}: some variants are left out for their time: the "
-        f"iterative strategy, twins with {ENCODED}, and the tuned repair."
+        f"iterative selector, counterfactuals with {ENCODED}, and the tuned repair."
     )
     if any(SETTINGS[key].large for key in rest):
         text += (
@@ -339,4 +357,6 @@ def _left_out(options: Options) -> str:
     return text
 
 
-EXPERIMENT = Experiment("beyond", "other players, strategies, twins, and a tuned repair", plan, finish)
+EXPERIMENT = Experiment(
+    "beyond", "other features, selectors, counterfactuals, and a tuned repair", plan, finish
+)

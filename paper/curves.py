@@ -49,7 +49,7 @@ def plan(options: Options) -> list[Job]:
 def measure_curve(
     key: str, part: Part, number: int, n_folds: int, n_steps: int, random_state: int
 ) -> list[Record]:
-    """Return the metrics of one fold after more and more of its edits, the largest attributions first.
+    """Return the metrics of one fold after more and more of its edits, the largest Shapley values first.
 
     A point is a share of the fold's own edits at the paper's threshold, so that all folds have all points
     and the last one is FairSHAP as in the main table.
@@ -94,7 +94,7 @@ def finish(records: list[Record], options: Options) -> Findings:
     page = [
         "# Metrics against the number of edits",
         f"{options.folds} folds, seed 1, XGBoost with its defaults. In each fold the model is asked once; "
-        f"its edits at T = 0.05 are then made from the largest attribution on, in {STEPS} steps, and a new "
+        f"its edits at T = 0.05 are then made from the largest Shapley value on, in {STEPS} steps, and a new "
         f"model is trained at each of the {STEPS + 1} points. A point is the same share of each fold's own "
         "edits; the curves show it at the mean number of edits. The last point is FairSHAP as in the main "
         "table.",

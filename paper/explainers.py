@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap import Attributions, MatchPlan
+from fairshap import Explanation, MatchPlan
 from paper.figures import draw_comparison, draw_explainers
 from paper.jobs import Experiment, Findings, Job, Options, Record, version_of
 from paper.methods import (
     MEASURES,
     THRESHOLD,
-    attribute_rows,
+    explain_rows,
     fit_model,
     judge,
     match_rows,
@@ -80,7 +80,7 @@ class Games:
     fold: Fold
     model: Any
     plan: MatchPlan
-    exact: Attributions
+    exact: Explanation
     seconds: float
 
     @classmethod
@@ -91,7 +91,7 @@ class Games:
         matches = match_rows(fold)
         # Twice: the first call loads compiled code.
         for _ in range(2):
-            exact, seconds = attribute_rows(fold, model, matches)
+            exact, seconds = explain_rows(fold, model, matches)
         return cls(fold, model, matches, exact, seconds)
 
     def risk(self, rows: np.ndarray) -> np.ndarray:

@@ -169,7 +169,7 @@ def draw_explainers(lines: pd.DataFrame) -> Any:
 
 
 def draw_intervals(intervals: pd.DataFrame) -> Any:
-    """Draw, for each setting, how many attributions lie in each interval from 0.01 on."""
+    """Draw, for each setting, how many Shapley values lie in each interval from 0.01 on."""
     labels = list(dict.fromkeys(intervals["label"]))
     axes = _grid(1, len(labels), size=(4.2, 3.8))[0]
     for ax, label in zip(axes, labels, strict=True):
@@ -185,7 +185,7 @@ def draw_intervals(intervals: pd.DataFrame) -> Any:
         ax.set_xticks(at, shown["interval"], rotation=60, ha="right")
         ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
         ax.set_title(f"{label}\n({own['positive'].iloc[0]:,.0f} positive ones are under 0.01)", fontsize=9)
-        ax.set_xlabel("size of the attribution")
+        ax.set_xlabel("size of the Shapley value")
         ax.margins(y=0.1)
     axes[0].set_ylabel("cells of a training fold")
     _legend_below(axes[0])

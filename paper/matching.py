@@ -94,11 +94,11 @@ def measure_matchers(key: str, number: int, n_folds: int, random_state: int, _: 
     fold = Fold.load(key, "whole", 1, number, n_folds, random_state)
     model = fit_model(fold.X, fold.y)
     lines = records_of(judge(model, fold), **fold.names, method="Baseline")
-    for matching, method in MATCHERS.items():
+    for matcher, method in MATCHERS.items():
         start = time.process_time()
-        repaired = repair(fold, model, matching=matching)
+        repaired = repair(fold, model, matcher=matcher)
         seconds = time.process_time() - start
-        plan = repaired.matches
+        plan = repaired.explanation.match_plan
         # The heaviest reference is the one whose values are taken.
         heaviest = fold.X - fold.X[plan.best]
         heaviest[:, fold.sensitive] = 0
@@ -235,7 +235,7 @@ def _ways_text(ways: pd.DataFrame, options: Options) -> str:
     return (
         f"{options.folds} folds, seed 1, XGBoost with its defaults, FairSHAP as in the paper but for the "
         "matching. Transport makes every row of the other group a reference as often as any other, so that "
-        "references are farther away; attributions are the mean over a row's references, and an edit takes "
+        "references are farther away; Shapley values are the mean over a row's references, and an edit takes "
         "the value of the heaviest one, whose distance stands beside the mean. "
         f"{' '.join(said)} {LEGEND} The paper's FairSHAP stands beside nearest rows."
     )

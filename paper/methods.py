@@ -9,7 +9,20 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from fairshap import Attributions, Edits, FairSHAP, MatchPlan, attribute, match, metrics, tune
+from fairshap import (
+    Edits,
+    Explainer,
+    Explanation,
+    FairSHAP,
+    Iterative,
+    MatchPlan,
+    OptimalSubset,
+    Threshold,
+    explain,
+    match,
+    metrics,
+    tune,
+)
 from fairshap.exceptions import NoiseWarning
 from fairshap.mitigation import CorrelationRemover, DisparateImpactRemover
 from paper.jobs import Record
@@ -23,6 +36,12 @@ THRESHOLD = 0.05
 # In the encoded tables 1 is privileged; where there are several other values, the published code compares
 # with one that is drawn.
 _PRIVILEGED, _COMPARISON = 1.0, "random"
+#: The selector of each name, for a threshold.
+SELECTORS = {
+    "threshold": Threshold,
+    "optimal": OptimalSubset,
+    "iterative": lambda threshold: Iterative(Threshold(threshold)),
+}
 # Shapley values that differ by less than this are equal to fairshap.
 _TIE = 1e-9
 
@@ -34,21 +53,18 @@ class Repair:
     Parameters
     ----------
     X, y, sample_weight : ndarray
-        The rows to train on; counterfactual twins, if any, come last.
+        The rows to train on; counterfactuals, if any, come last.
     edits : Edits
         The ledger.
-    attributions : Attributions
-        The Shapley values.
-    matches : MatchPlan
-        The references.
+    explanation : Explanation
+        The model explained on the training rows: the references and the Shapley values.
     """
 
     X: np.ndarray
     y: np.ndarray
     sample_weight: np.ndarray | None
     edits: Edits
-    attributions: Attributions
-    matches: MatchPlan
+    explanation: Explanation
 
 
 def make_model() -> Any:
@@ -68,27 +84,25 @@ def repair(
     model: Any,
     *,
     threshold: float = THRESHOLD,
-    strategy: str = "threshold",
-    twins: str | None = None,
-    matching: str = "nearest",
-    players: dict[str, list[int]] | None = None,
+    selector: str = "threshold",
+    counterfactuals: str | None = None,
+    matcher: str = "nearest",
+    feature_groups: dict[str, list[int]] | None = None,
 ) -> Repair:
     """Return the training rows repaired by the paper's FairSHAP, or a variant of it, for a fitted model."""
     sampler = FairSHAP(
         FrozenEstimator(model),
         sensitive=fold.sensitive,
         privileged=_PRIVILEGED,
-        threshold=threshold,
-        strategy=strategy,
-        augment=twins,
-        matching=matching,
-        players=players,
-        comparison=_COMPARISON,
+        matcher=matcher,
+        selector=SELECTORS[selector](threshold),
+        explainer=Explainer(feature_groups=feature_groups, comparison=_COMPARISON),
+        counterfactuals=counterfactuals,
         random_state=fold.random_state,
         n_jobs=1,
     )
     X, y = sampler.fit_resample(fold.X, fold.y)
-    return Repair(X, y, sampler.sample_weight_, sampler.edits_, sampler.attributions_, sampler.matches_)
+    return Repair(X, y, sampler.sample_weight_, sampler.edits_, sampler.explanation_)
 
 
 def match_rows(arrays: Fold | Arrays) -> MatchPlan:
@@ -96,10 +110,10 @@ def match_rows(arrays: Fold | Arrays) -> MatchPlan:
     return match(arrays.X, arrays.y, sensitive=arrays.sensitive, privileged=_PRIVILEGED, n_jobs=1)
 
 
-def attribute_rows(fold: Fold, model: Any, plan: MatchPlan) -> tuple[Attributions, float]:
-    """Return the exact Shapley values of the training rows and the CPU seconds that they took."""
+def explain_rows(fold: Fold, model: Any, plan: MatchPlan) -> tuple[Explanation, float]:
+    """Return the model explained on the training rows, exactly, and the CPU seconds that it took."""
     start = time.process_time()
-    found = attribute(model, fold.X, plan, sensitive=fold.sensitive, privileged=_PRIVILEGED, n_jobs=1)
+    found = explain(model, fold.X, plan, sensitive=fold.sensitive, privileged=_PRIVILEGED, n_jobs=1)
     return found, time.process_time() - start
 
 
@@ -109,12 +123,12 @@ def reaches(phi: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
 
 
 def replace_values(X: np.ndarray, plan: MatchPlan, phi: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the rows with every value whose attribution reaches the threshold taken from the reference."""
+    """Return the rows with every value whose Shapley value reaches the threshold taken from the reference."""
     return np.where(reaches(phi, threshold), X[plan.best], X)
 
 
 def apply_largest(X: np.ndarray, edits: Edits, n: int) -> np.ndarray:
-    """Return the rows after the n edits with the largest attributions; ties go by row, then column."""
+    """Return the rows after the n edits with the largest Shapley values; ties go by row, then column."""
     # Steps as wide as a tie that begin far from all simple fractions: rounding carries no value over an edge.
     steps = np.floor(edits.phi / _TIE + 0.6180339887498949)
     chosen = np.argsort(-steps, kind="stable")[:n]
@@ -150,23 +164,23 @@ def tune_repair(fold: Fold, thresholds: Sequence[float], n_repeats: int) -> tupl
             make_model(),
             sensitive=fold.sensitive,
             privileged=_PRIVILEGED,
-            players=fold.players,
+            feature_groups=fold.feature_groups,
             thresholds=tuple(thresholds),
-            strategies=("threshold",),
-            augments=("edited", "all"),
-            comparison=_COMPARISON,
+            selectors=("threshold",),
+            counterfactuals=("edited", "all"),
+            explainer=Explainer(comparison=_COMPARISON),
             n_repeats=n_repeats,
             random_state=fold.random_state,
             n_jobs=1,
         )
-    # The first two candidates are the model on the table as it is and without the sensitive column.
+    # The first two candidates are the baseline and the model without the sensitive column.
     if tuning.taken < 2:
         return tuning.recommended, ("Baseline", "RSA")[tuning.taken]
     picked = tuning.repair
     return tuning.recommended, {
-        "players": picked.players,
-        "threshold": picked.threshold,
-        "twins": picked.augment,
+        "feature_groups": picked.explainer.feature_groups,
+        "threshold": picked.selector.threshold,
+        "counterfactuals": picked.counterfactuals,
     }
 
 
@@ -186,9 +200,9 @@ def judge(model: Any, fold: Fold, rows: np.ndarray | None = None, *, sees_attrib
     }
     found = {
         "accuracy": metrics.accuracy(fold.y_test, predicted),
-        "dp": metrics.demographic_parity(fold.y_test, predicted, **groups),
-        "eo": metrics.equal_opportunity(fold.y_test, predicted, **groups),
-        "pqp": metrics.predictive_quality_parity(fold.y_test, predicted, **groups),
+        "dp": metrics.demographic_parity_difference(fold.y_test, predicted, **groups),
+        "eo": metrics.equal_opportunity_difference(fold.y_test, predicted, **groups),
+        "pqp": metrics.predictive_parity_difference(fold.y_test, predicted, **groups),
     }
     if sees_attribute:
         found["dr"] = metrics.discriminative_risk(

@@ -183,8 +183,8 @@ def _measure(fold: Fold, names: dict[str, Any]) -> list[Record]:
     after = fit_classifier(name, repaired.X, fold.y, seed)
     found = judge(after, fold) | {
         "edits": len(repaired.edits),
-        "largest_phi": repaired.attributions.values.max(),
-        "exact_rows": (repaired.attributions.status == "exact").mean(),
+        "largest_phi": repaired.explanation.values.max(),
+        "exact_rows": (repaired.explanation.status == "exact").mean(),
         "repair_seconds": seconds,
     }
     lines = records_of(judge(model, fold), **names, method="Baseline")
@@ -210,8 +210,9 @@ def finish(records: list[Record], options: Options) -> Findings:
     drawn = compared.assign(label=labels)
     text = (
         f"{options.folds} folds, seed 1, each classifier with its library's defaults; the paper has the "
-        f"first three. {LEGEND} Edits and the largest attribution are means over the folds; the CPU seconds "
-        "are those of matching and attribution, of the quickest fold: the first ones load compiled code."
+        f"first three. {LEGEND} Edits and the largest Shapley value are means over the folds; the CPU "
+        "seconds are those of matching and explaining, of the quickest fold: the first ones load compiled "
+        "code."
     )
     quickest = {
         pair: min(line["value"] for line in measured if _is_seconds(line, *pair))
@@ -292,7 +293,7 @@ def _what_it_shows(compared: pd.DataFrame) -> str:
     fell = change[change < 0]
     others = [
         f"{model} on {label_of(setting)} ({change[setting, model]:+.0%}, "
-        f"{means['FairSHAP', 'edits'][setting, model]:.0f} edits a fold, the largest attribution "
+        f"{means['FairSHAP', 'edits'][setting, model]:.0f} edits a fold, the largest Shapley value "
         f"{means['FairSHAP', 'largest_phi'][setting, model]:.3f})"
         for setting, model in change[change >= 0].index
     ]
@@ -305,7 +306,7 @@ def _what_it_shows(compared: pd.DataFrame) -> str:
     exact = means["FairSHAP", "exact_rows"].min()
     if exact == 1:
         return text + (
-            "Every attribution is exact, also where the model has to be asked, as SVM and MLP have: rows "
+            "Every Shapley value is exact, also where the model has to be asked, as SVM and MLP have: rows "
             "differ from their reference in few features, so that all coalitions can be asked for."
         )
     return text + f"At least {exact:.1%} of the rows of each are solved exactly, the others estimated."

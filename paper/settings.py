@@ -83,14 +83,14 @@ class Arrays:
         The cells and the labels, 0 or 1. They are shared and must not be changed.
     sensitive : int
         The sensitive column, in which 1 is privileged.
-    players : dict
+    feature_groups : dict
         The columns that belong to one raw column, by position.
     """
 
     X: np.ndarray
     y: np.ndarray
     sensitive: int
-    players: dict[str, list[int]]
+    feature_groups: dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class Fold:
         The training rows, the test rows and their labels.
     sensitive : int
         The sensitive column.
-    players : dict
+    feature_groups : dict
         The columns that belong to one raw column, by position.
     random_state : int
         The seed of what is drawn.
@@ -116,7 +116,7 @@ class Fold:
     X_test: np.ndarray
     y_test: np.ndarray
     sensitive: int
-    players: dict[str, list[int]]
+    feature_groups: dict[str, list[int]]
     random_state: int
     names: dict[str, Any]
 
@@ -128,7 +128,7 @@ class Fold:
         rows = list(splitter.split(arrays.y))[number]
         cells = (cells for chosen in rows for cells in (arrays.X[chosen], arrays.y[chosen]))
         names = {"setting": key, "part": part, "model": MODEL, "seed": seed, "fold": number}
-        return cls(*cells, arrays.sensitive, arrays.players, random_state, names)
+        return cls(*cells, arrays.sensitive, arrays.feature_groups, random_state, names)
 
 
 # One for each process: the jobs of an experiment on one table follow each other.
@@ -152,11 +152,11 @@ def load_arrays(key: str, part: Part = "whole") -> Arrays:
         # The paper's sample, in its order.
         rows = pd.Series(np.arange(len(labels))).sample(frac=_TENTH, random_state=_TENTH_SEED).to_numpy()
         cells, labels = cells[rows], labels[rows]
-    players = {
-        str(player): [columns.index(column) for column in members]
-        for player, members in (data.players or {}).items()
+    groups = {
+        str(name): [columns.index(column) for column in members]
+        for name, members in (data.players or {}).items()
     }
-    return Arrays(np.ascontiguousarray(cells), labels, at, players)
+    return Arrays(np.ascontiguousarray(cells), labels, at, groups)
 
 
 def misalign(

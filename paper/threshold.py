@@ -1,4 +1,4 @@
-"""``threshold``: how attributions are spread over intervals, and what each threshold achieves."""
+"""``threshold``: how Shapley values are spread over intervals, and what each threshold achieves."""
 
 from itertools import pairwise
 from typing import Any
@@ -59,12 +59,12 @@ def plan(options: Options) -> list[Job]:
 
 
 def measure_thresholds(key: str, number: int, n_folds: int, random_state: int) -> list[Record]:
-    """Return how many attributions each interval has, and the metrics at each threshold, on one fold."""
+    """Return how many Shapley values each interval has, and the metrics at each threshold, on one fold."""
     fold = Fold.load(key, "whole", 1, number, n_folds, random_state)
     model = fit_model(fold.X, fold.y)
     # Estimated values are as precise as the smallest threshold needs.
     repaired = repair(fold, model, threshold=min(THRESHOLDS))
-    phi = repaired.attributions.values
+    phi = repaired.explanation.values
     lines: list[Record] = [
         {**fold.names, "interval": interval, "positive": positive, "negative": negative}
         for interval, positive, negative in zip(INTERVALS, *count_intervals(phi), strict=True)
@@ -72,7 +72,7 @@ def measure_thresholds(key: str, number: int, n_folds: int, random_state: int) -
     found = judge(model, fold) | {"edits": 0}
     lines += records_of(found, **fold.names, method="Baseline", threshold=None)
     for threshold in THRESHOLDS:
-        edited = replace_values(fold.X, repaired.matches, phi, threshold)
+        edited = replace_values(fold.X, repaired.explanation.match_plan, phi, threshold)
         found = judge(fit_model(edited, fold.y), fold) | {"edits": (edited != fold.X).sum()}
         lines += records_of(found, **fold.names, method=_method(threshold), threshold=threshold)
     return lines
@@ -84,7 +84,7 @@ def _method(threshold: float) -> str:
 
 
 def count_intervals(phi: np.ndarray) -> tuple[list[int], list[int]]:
-    """Return how many positive and how many negative attributions each interval has; 0 is in none.
+    """Return how many positive and how many negative Shapley values each interval has; 0 is in none.
 
     Examples
     --------
@@ -113,12 +113,12 @@ def finish(records: list[Record], options: Options) -> Findings:
     page = [
         "# Thresholds",
         f"{options.folds} folds, seed 1, XGBoost with its defaults. In each fold the model is asked once; "
-        "every threshold T then picks the cells whose attribution is at least T.",
+        "every threshold T then picks the cells whose Shapley value is at least T.",
         *_sentences(compared, intervals),
         "## Attributions by interval",
-        "How many cells of a training fold have an attribution of that size, in the mean over the folds: "
+        "How many cells of a training fold have a Shapley value of that size, on average over the folds: "
         "positive ones, which a threshold at the lower end would edit, and negative ones, which it would "
-        "not. Cells with an attribution of exactly 0 are not counted.",
+        "not. Cells with a Shapley value of exactly 0 are not counted.",
         _intervals_table(intervals),
         "## Metrics by threshold",
         f"{SPREAD_LEGEND} The paper's figures are those of its main table, T = {THRESHOLD:.2f}.",
@@ -185,12 +185,12 @@ def _sentences(compared: pd.DataFrame, intervals: pd.DataFrame) -> list[str]:
         best = int(tried["dr"].to_numpy().argmin())
         steps = int((np.diff(tried["dr"]) > 0).sum())
         texts.append(
-            f"**{label}.** {low:.0%} of the positive attributions of 0.01 or more are under 0.05 (the paper: "
-            f"most edits concentrate there). At T = {THRESHOLD:.2f} {change(paper, base)}; DR is lowest at "
-            f"T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T means less DR "
-            f"in {steps} of {len(THRESHOLDS) - 1} steps."
+            f"**{label}.** {low:.0%} of the positive Shapley values of 0.01 or more are under 0.05 (the "
+            f"paper: most edits concentrate there). At T = {THRESHOLD:.2f} {change(paper, base)}; DR is "
+            f"lowest at T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T "
+            f"means less DR in {steps} of {len(THRESHOLDS) - 1} steps."
         )
     return texts
 
 
-EXPERIMENT = Experiment("threshold", "attributions by interval, metrics by threshold", plan, finish)
+EXPERIMENT = Experiment("threshold", "Shapley values by interval, metrics by threshold", plan, finish)

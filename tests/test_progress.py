@@ -54,5 +54,5 @@ def test_the_sampler_shows_a_bar(monkeypatch, capsys):
         random_state=0,
     )
     fs.fit(d.X, d.y)
-    assert "Attributing" in capsys.readouterr().err
+    assert "Explaining" in capsys.readouterr().err
     assert np.isfinite(fs.explanation_.values).all()

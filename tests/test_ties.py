@@ -15,13 +15,21 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from fairshap import EditConstraints, FairSHAP, datasets, match
+from fairshap import (
+    Budget,
+    EditConstraints,
+    FairSHAP,
+    Iterative,
+    NearestMatcher,
+    OptimalSubset,
+    Threshold,
+    datasets,
+    match,
+)
 from fairshap._ties import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _explain
-from fairshap.attribution._permutations import _is_clear
-from fairshap.cli._main import run
+from fairshap.attribution._rows import _is_clear
 from fairshap.exceptions import FairshapWarning, NothingToRepairWarning
-from fairshap.matching import Nearest
 from tests.conftest import examples, to_library
 
 NAMES = ["sex", "a", "b", "c", "d"]
@@ -101,17 +109,15 @@ def german():
     model = RandomForestClassifier(20, max_depth=6, random_state=0)
     X, y = data.X.iloc[:400], data.y.iloc[:400]
     return {
-        (route, strategy): by_route(
-            route, FairSHAP(model, **who, selector=STRATEGY(strategy, {"strategy": "strategy"})), X, y
-        )
+        (route, name): by_route(route, FairSHAP(model, **who, selector=selector), X, y)
         for route in ("trees", "calls")
-        for strategy in ("threshold", "optimal")
+        for name, selector in (("threshold", Threshold()), ("optimal", OptimalSubset()))
     }
 
 
-@pytest.mark.parametrize("strategy", ["threshold", "optimal"])
-def test_both_routes_edit_the_same_cells_of_german(german, strategy):
-    walked, called = german["trees", strategy], german["calls", strategy]
+@pytest.mark.parametrize("selector", ["threshold", "optimal"])
+def test_both_routes_edit_the_same_cells_of_german(german, selector):
+    walked, called = german["trees", selector], german["calls", selector]
     assert cells(walked) == cells(called)
     assert len(cells(walked)) > 50
 
@@ -119,7 +125,7 @@ def test_both_routes_edit_the_same_cells_of_german(german, strategy):
 def test_ties_with_the_threshold_are_edited(german):
     walked, called = german["trees", "threshold"], german["calls", "threshold"]
     phi = [fs.explanation_.values for fs in (walked, called)]
-    # Some attribution is 1/20, and rounded down by one route or the other.
+    # Some Shapley value is 1/20, and rounded down by one route or the other.
     ties = np.abs(phi[0] - 0.05) < 1e-12
     assert ((phi[0] < 0.05) != (phi[1] < 0.05))[ties].any()
     reached = {(row, str(walked.explanation_.feature_names[k])) for row, k in np.argwhere(ties)}
@@ -127,6 +133,8 @@ def test_ties_with_the_threshold_are_edited(german):
 
 
 def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):
+    from fairshap.cli._main import run
+
     rng = np.random.default_rng(3)
     X = pd.DataFrame(rng.integers(0, 2, size=(100, 5)), columns=NAMES)
     hired = X["a"] + X["sex"] * X["b"] + (X["c"] == X["d"]) + rng.integers(0, 2, 100) > 2
@@ -172,17 +180,21 @@ def problems(draw):
     return pd.DataFrame(X, columns=NAMES), y, model
 
 
-# Thresholds of some columns are filled in by the names that they have.
+# Of the names of the columns, which differ by the kind of table.
 CHOICES = [
-    {"threshold": 0.05},
-    {"threshold": 0.1, "column_thresholds": ...},
-    {"threshold": 1 / 30, "max_row_edits": 1},
-    {"strategy": "budget", "budget": 7},
-    {"strategy": "budget", "budget": 0.1, "max_row_edits": 1},
-    {"strategy": "optimal", "threshold": 0.05},
-    {"strategy": "optimal", "threshold": 0.025, "max_row_edits": 2},
-    {"strategy": "iterative", "threshold": 0.05, "max_rounds": 3},
-    {"threshold": 0.05, "guard": "risk", "augment": 0.1},
+    lambda _: {"threshold": 0.05},
+    lambda names: {"selector": Threshold(0.1, by_column={names[1]: 1 / 30, names[2]: 0.025})},
+    lambda _: {"threshold": 1 / 30, "constraints": EditConstraints(max_per_row=1)},
+    lambda _: {"selector": Budget(7)},
+    lambda _: {"selector": Budget(0.1), "constraints": EditConstraints(max_per_row=1)},
+    lambda _: {"selector": OptimalSubset(0.05)},
+    lambda _: {"selector": OptimalSubset(0.025), "constraints": EditConstraints(max_per_row=2)},
+    lambda _: {"selector": Iterative(Threshold(0.05), max_rounds=3)},
+    lambda _: {
+        "threshold": 0.05,
+        "constraints": EditConstraints(reject_if="risk_rises"),
+        "counterfactuals": 0.1,
+    },
 ]
 
 
@@ -202,7 +214,7 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
     X, y, model = problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairshapWarning)
-        plan = match(X, y, sensitive="sex", privileged=1.0, matcher=Nearest(k=k))
+        plan = match(X, y, sensitive="sex", privileged=1.0, matcher=NearestMatcher(k))
     found = {}
     for route, n_jobs, kind in (
         ("trees", 1, "pandas"),
@@ -212,17 +224,13 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
     ):
         table = X.to_numpy() if kind == "numpy" else to_library(X, kind)
         names = range(5) if kind == "numpy" else NAMES
-        params = {**choice, "n_jobs": n_jobs, "matching": Fixed(plan), "random_state": 0}
-        if "column_thresholds" in choice:
-            params["column_thresholds"] = {names[1]: 1 / 30, names[2]: 0.025}
+        params = {**choice(names), "n_jobs": n_jobs, "matcher": Fixed(plan), "random_state": 0}
         fs = by_route(route, FairSHAP(model, sensitive=names[0], privileged=1.0, **params), table, y)
         columns = [list(names).index(column) for column in fs.edits_.column]
         edits = sorted(zip(fs.edits_.row.tolist(), columns, strict=True))
         found[route, n_jobs, kind] = edits, fs.counterfactual_of_.tolist(), len(fs.rounds_)
     first, *others = found.values()
     assert all(other == first for other in others), found
-
-
 
 
 # What each selector does with ties, where the answer is known
@@ -261,7 +269,7 @@ def twentieths():
 
 
 def exact_phi(X):
-    """Return the attributions of the rows in whole fractions; every reference has none of the ones."""
+    """Return the Shapley values of the rows in whole fractions; every reference has none of the ones."""
     return [[Fraction(int(value), 20) for value in row] for row in X.to_numpy()[:, 1:]]
 
 
@@ -277,33 +285,33 @@ def test_the_threshold_takes_what_is_equal_and_nothing_below(twentieths):
     # Unmatched by rounding, if rounding were to decide.
     assert (fs.edits_.phi < 0.05).any()
     assert cells(fs) == equal
-    assert (
-        cells(fit_twentieths(twentieths, threshold=0.9, column_thresholds=dict.fromkeys("abcd", 0.05)))
-        == equal
-    )
+    by_column = Threshold(0.9, by_column=dict.fromkeys("abcd", 0.05))
+    assert cells(fit_twentieths(twentieths, selector=by_column)) == equal
     assert not cells(fit_twentieths(twentieths, threshold=0.05 + 1e-6))
-    assert cells(fit_twentieths(twentieths, threshold=0.05, strategy="iterative", max_rounds=2)) == equal
+    rounds = Iterative(Threshold(0.05), max_rounds=2)
+    assert cells(fit_twentieths(twentieths, selector=rounds)) == equal
 
 
-@pytest.mark.parametrize("budget", [1, 2, 5, 11])
-def test_of_equal_attributions_a_budget_takes_the_first_row_and_column(twentieths, budget):
+@pytest.mark.parametrize("n_cells", [1, 2, 5, 11])
+def test_of_equal_values_a_budget_takes_the_first_row_and_column(twentieths, n_cells):
     X, _ = twentieths
     equal = [(i, NAMES[j + 1]) for i, row in enumerate(exact_phi(X)) for j, phi in enumerate(row) if phi]
-    assert cells(fit_twentieths(twentieths, strategy="budget", budget=budget)) == equal[:budget]
+    assert cells(fit_twentieths(twentieths, selector=Budget(n_cells))) == equal[:n_cells]
 
 
 def test_a_cell_that_is_worth_what_it_costs_is_left(twentieths):
     """Of equally good sets of cells the one with the fewest is taken; of these the earliest."""
-    assert not cells(fit_twentieths(twentieths, strategy="optimal", threshold=0.05))
+    assert not cells(fit_twentieths(twentieths, selector=OptimalSubset(0.05)))
     first = [(0, "a"), (1, "a"), (2, "b"), (3, "d")]
     first = [(row + 4 * k, column) for k in range(3) for row, column in first]
-    assert cells(fit_twentieths(twentieths, strategy="optimal", threshold=0.04, max_row_edits=1)) == first
+    one = {"selector": OptimalSubset(0.04), "constraints": EditConstraints(max_per_row=1)}
+    assert cells(fit_twentieths(twentieths, **one)) == first
 
 
 @pytest.mark.parametrize(("risk", "least"), [(0.05, 1), (0.1, 2), (0.15, 3), (0.1 + 1e-6, 3)])
-def test_twins_go_to_rows_whose_risk_is_equal(twentieths, risk, least):
+def test_counterfactuals_go_to_rows_whose_risk_is_equal(twentieths, risk, least):
     X, _ = twentieths
-    fs = fit_twentieths(twentieths, threshold=0.9, augment=risk)
+    fs = fit_twentieths(twentieths, threshold=0.9, counterfactuals=risk)
     assert_array_equal(fs.counterfactual_of_, np.flatnonzero(X.to_numpy()[:, 1:].sum(axis=1) >= least))
 
 
@@ -316,18 +324,18 @@ def test_why_nothing_is_edited_goes_by_ties_too(twentieths):
         threshold=0.05,
         constraints=EditConstraints(frozen=["a", "b", "c", "d"]),
     )
-    with pytest.warns(NothingToRepairWarning, match=r"largest attribution is 0.05, but none is left within"):
+    with pytest.warns(
+        NothingToRepairWarning, match=r"largest Shapley value is 0.05, but none is left within"
+    ):
         fs.fit(X, y)
-    with pytest.warns(NothingToRepairWarning, match=r"no attribution reaches threshold=0.050001"):
+    with pytest.warns(NothingToRepairWarning, match=r"no Shapley value reaches threshold=0.050001"):
         clone(fs).set_params(threshold=0.050001).fit(X, y)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e9])
 @pytest.mark.parametrize("route", ["trees", "calls"])
-@pytest.mark.parametrize(
-    "params", [{}, {"guard": "label"}, {"strategy": "budget", "budget": 40}, {"strategy": "optimal"}]
-)
-def test_a_regressor_s_unit_changes_no_edit(scale, route, params):
+@pytest.mark.parametrize("choice", ["threshold", "rejecting", "budget", "optimal"])
+def test_a_regressor_s_unit_changes_no_edit(scale, route, choice):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(80, 5)).astype(float)
     X[:, 0] = np.arange(80) % 2
@@ -337,8 +345,17 @@ def test_a_regressor_s_unit_changes_no_edit(scale, route, params):
         model = DecisionTreeRegressor(max_depth=6, random_state=0).fit(X, y)
         # Fitted to small numbers, it would not split.
         model.tree_.value[:] *= c
-        who = {"sensitive": 0, "privileged": 1.0, "bins": 3}
-        fs = FairSHAP(FrozenEstimator(model), **who, threshold=0.25 * c, **params)
+        params = {
+            "threshold": {"threshold": 0.25 * c},
+            "rejecting": {
+                "threshold": 0.25 * c,
+                "constraints": EditConstraints(reject_if="label_less_likely"),
+            },
+            "budget": {"selector": Budget(40, threshold=0.25 * c)},
+            "optimal": {"selector": OptimalSubset(0.25 * c)},
+        }[choice]
+        who = {"sensitive": 0, "privileged": 1.0, "matcher": NearestMatcher(bins=3)}
+        fs = FairSHAP(FrozenEstimator(model), **who, **params)
         fits.append(by_route(route, fs, X, y * c))
     assert cells(fits[0]) == cells(fits[1])
     assert len(cells(fits[0])) >= 5

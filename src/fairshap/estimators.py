@@ -1,5 +1,6 @@
 """FairSHAP as a sampler: a table in, the repaired table out."""
 
+import copy
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -288,10 +289,23 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         state: dict[str, Any] = super().__getstate__()
         return state if self.keep_data else {k: v for k, v in state.items() if k not in _OF_ROWS}
 
+    def __copy__(self) -> "FairSHAP":
+        # Only what leaves the process is without rows.
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FairSHAP":
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
+
     def __getattr__(self, name: str) -> Any:
-        if name in _OF_ROWS and "summary_" in self.__dict__:
+        if name in (*_OF_ROWS, "certificate_"):
+            check_is_fitted(self)
+            shown = {"_evidence": "certificate_", "_target": "y"}.get(name, name)
             raise AttributeError(
-                f"{name} is not part of a pickled {type(self).__name__}, because it tells of single rows. "
+                f"{shown} is not part of a pickled {type(self).__name__}, because it tells of single rows. "
                 "Set keep_data=True before pickling, or fit again."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -494,7 +508,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
             problem,
-            problem.y,
             self.matcher,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -510,7 +523,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             fit_params = self._fit_params(problem.sample_weight)
             if fit_params and not get_config()["enable_metadata_routing"]:
                 Weighing.of(estimator, X, y).check()
-            return fit_model(estimator, X, y, fit_params)
+            return fit_model(estimator, X, y, fit_params, table=problem.table)
         takes = getattr(estimator, "n_features_in_", None)
         if problem.added and takes == len(problem.own.names):
             raise ModelError(

@@ -39,14 +39,16 @@ SAME_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 
 
 def expected_failures(predictor):
-    if isinstance(predictor.estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+    if isinstance(
+        predictor.repair.estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+    ):
         return {
             SAME_WEIGHTS: (
                 "Histogram gradient boosting does not pass this check by itself: a row of weight 2 and "
                 "a row given twice lead to other bins."
             )
         }
-    if isinstance(predictor.estimator, LogisticRegression):
+    if isinstance(predictor.repair.estimator, LogisticRegression):
         return {
             SAME_WEIGHTS: (
                 "Weights are for the fits. Rows are matched whatever their weights, so that one of weight 0 "

@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
 import fairshap
-from fairshap import Explainer, FairSHAP, FairSHAPClassifier, datasets
+from fairshap import Budget, EditConstraints, Explainer, FairSHAP, FairSHAPClassifier, Threshold, datasets
 from fairshap.exceptions import (
     ColumnError,
     GroupError,
@@ -90,9 +90,9 @@ def test_the_steps_alone_are_the_sampler():
     repaired, _ = fs.fit_resample(D.X, D.y)
     plan = fairshap.match(D.X, D.y, **WHO)
     assert_array_equal(plan.reference, fs.explanation_.match_plan.reference)
-    attributions = fairshap.explain(fs.model_, D.X, plan, **SETTING)
-    assert_array_equal(attributions.values, fs.explanation_.values)
-    edits = fairshap.select_edits(attributions, D.X, plan, threshold=0.05)
+    explanation = fairshap.explain(fs.model_, D.X, plan, **SETTING)
+    assert_array_equal(explanation.values, fs.explanation_.values)
+    edits = fairshap.select_edits(explanation, threshold=0.05)
     pd.testing.assert_frame_equal(edits.apply(D.X), repaired)
     pd.testing.assert_frame_equal(fs.edits_.frame(), edits.frame())
 
@@ -147,16 +147,34 @@ def test_the_index_may_be_anything_and_repeat():
     assert set(fs.edits_.index) == {"same"}
 
 
-def test_the_classifier_consults_repairs_and_retrains():
-    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING, counterfactuals=None)).fit(
-        D.X, D.y
-    )
+def test_the_classifier_explains_repairs_and_retrains():
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     repaired = classifier.repair_.edits_.apply(D.X)
     assert len(classifier.repair_.edits_) > 0
     by_hand = fairshap.ColumnEncoder().fit(repaired)
     retrained = XGBClassifier(**QUICK).fit(by_hand.transform(repaired), D.y)
     assert_allclose(classifier.predict_proba(D.X), retrained.predict_proba(by_hand.transform(D.X)))
     assert classifier.score(D.X, D.y) > 0.6
+    assert len(classifier.repair_.counterfactual_of_) == 0
+    assert classifier.repair_.sample_weight_ is None
+
+
+def test_another_model_can_be_retrained_than_the_one_that_is_explained():
+    repair = FairSHAP(XGBClassifier(**QUICK), **SETTING)
+    classifier = FairSHAPClassifier(repair, LogisticRegression()).fit(D.X, D.y)
+    pd.testing.assert_frame_equal(classifier.repair_.edits_.frame(), repair.fit(D.X, D.y).edits_.frame())
+    assert isinstance(classifier.repair_.model_[-1], XGBClassifier)
+    assert isinstance(classifier.estimator_[-1], LogisticRegression)
+    # The estimator is what is explained, too, if the repair names none.
+    alone = FairSHAPClassifier(FairSHAP(**SETTING), XGBClassifier(**QUICK)).fit(D.X, D.y)
+    pd.testing.assert_frame_equal(alone.repair_.edits_.frame(), repair.edits_.frame())
+    assert isinstance(alone.estimator_[-1], XGBClassifier)
+
+
+def test_a_repair_that_is_none_is_refused():
+    for wrong in ("threshold", XGBClassifier()):
+        with pytest.raises(InputError, match=r"is not a FairSHAP; give for example repair=FairSHAP\(sensi"):
+            FairSHAPClassifier(wrong).fit(D.X, D.y)
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-1, 1), (3, 7)])
@@ -164,14 +182,13 @@ def test_labels_come_back_as_they_were_given(labels):
     y = np.array(labels)[D.y]
     classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, y)
     assert classifier.classes_.tolist() == sorted(labels)
-    assert classifier.repair_.positive_ == labels[0]
     assert set(classifier.repair_.model_.predict(D.X).tolist()) == set(labels)
     plain = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     assert_array_equal(classifier.predict(D.X), np.array(labels)[plain.predict(D.X)])
     assert len(classifier.repair_.edits_) == len(plain.repair_.edits_)
 
 
-def test_an_attribute_beside_the_table_is_seen_by_the_consulted_model_only(library):
+def test_an_attribute_beside_the_table_is_seen_by_the_explained_model_only(library):
     X, s = to_library(D.X.drop(columns="group"), library), D.X["group"].tolist()
     fs = FairSHAP(XGBClassifier(**QUICK), privileged="a", random_state=0)
     repaired, _ = fs.fit_resample(X, D.y, sensitive_features=s)
@@ -206,7 +223,7 @@ def test_a_quantity_such_as_age_can_be_sensitive():
     assert (repaired["age"] == X["age"]).all()
 
 
-def test_a_fitted_model_is_consulted_as_it_is():
+def test_a_fitted_model_is_explained_unchanged():
     model = XGBClassifier(**QUICK).fit(fairshap.ColumnEncoder().fit_transform(D.X), D.y)
     pipeline = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(**QUICK)).fit(D.X, D.y)
     fs = FairSHAP(FrozenEstimator(pipeline), **SETTING)
@@ -228,27 +245,26 @@ def test_in_a_pipeline_rows_are_edited_at_fit_and_never_at_predict():
     sampler = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     pipeline = make_sampling_pipeline(sampler, fairshap.ColumnEncoder(), XGBClassifier(**QUICK))
     pipeline.fit(D.X, D.y)
-    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING, counterfactuals=None)).fit(
-        D.X, D.y
-    )
+    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
     assert_allclose(pipeline.predict_proba(D.X), classifier.predict_proba(D.X))
     assert isinstance(pipeline, SamplingPipeline)
 
 
 def test_parameters_are_searched_and_validated_like_any_other():
     classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING))
-    search = GridSearchCV(classifier, {"threshold": [0.02, 0.05], "estimator__max_depth": [2, 3]}, cv=2)
-    search.fit(D.X, D.y)
-    assert set(search.best_params_) == {"threshold", "estimator__max_depth"}
+    grid = {"repair__threshold": [0.02, 0.05], "repair__estimator__max_depth": [2, 3]}
+    search = GridSearchCV(classifier, grid, cv=2).fit(D.X, D.y)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_estimator_.repair_.threshold_ == search.best_params_["repair__threshold"]
     scores = cross_validate(classifier, D.X, D.y, cv=3, error_score="raise")["test_score"]
     assert (scores > 0.5).all()
     copy = clone(classifier)
-    assert copy.get_params()["sensitive"] == "group"
-    assert repr(classifier).startswith("FairSHAPClassifier(estimator=XGBClassifier(")
+    assert copy.get_params()["repair__sensitive"] == "group"
+    assert repr(classifier).startswith("FairSHAPClassifier(repair=FairSHAP(estimator=XGBClassifier(")
 
 
 def test_the_same_seed_gives_the_same_bytes():
-    options = {**SETTING, "method": "permutation", "n_permutations": 4, "random_state": 3}
+    options = {**WHO, "explainer": Explainer("permutation", n_permutations=4), "random_state": 3}
     runs = [FairSHAP(XGBClassifier(**QUICK), **options).fit(D.X, D.y) for _ in range(2)]
     assert runs[0].explanation_.values.tobytes() == runs[1].explanation_.values.tobytes()
     assert (runs[0].explanation_.status == "estimated").any()
@@ -274,9 +290,9 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X)
 
 
-#: A table that an estimator takes as it is, and whose rows get no twins.
+#: A table that an estimator takes as it is.
 NUMBERS = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
-NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "augment": None, "random_state": 0}
+NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "random_state": 0}
 
 
 def test_weights_reach_both_fits():
@@ -307,7 +323,7 @@ def test_weights_reach_a_search_inside():
     Recorder.seen.clear()
     search = GridSearchCV(Recorder(), {}, cv=KFold(2))
     FairSHAPClassifier(FairSHAP(search, **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=weights)
-    # Consulted and retrained: the search fits on the rows of either half, then on all of them. Before that, a
+    # Explained and retrained: the search fits on the rows of either half, then on all of them. Before that, a
     # trial on a few rows finds out that it takes weights.
     fits = [seen for seen in Recorder.seen if len(seen) >= 150]
     for seen, expected in zip(fits, 2 * [weights[150:], weights[:150], weights], strict=True):
@@ -359,7 +375,7 @@ def test_metadata_is_routed():
 def test_a_model_that_never_uses_the_attribute_leaves_nothing_to_repair():
     encoder = make_column_transformer((OneHotEncoder(), ["district"]), remainder="drop")
     fs = FairSHAP(make_pipeline(encoder, LogisticRegression()), **SETTING)
-    with pytest.warns(NothingToRepairWarning, match="the consulted model never uses column 'group'"):
+    with pytest.warns(NothingToRepairWarning, match="the explained model never uses column 'group'"):
         repaired, _ = fs.fit_resample(D.X, D.y)
     pd.testing.assert_frame_equal(repaired, D.X)
     assert len(fs.edits_) == 0
@@ -368,7 +384,7 @@ def test_a_model_that_never_uses_the_attribute_leaves_nothing_to_repair():
 def test_a_threshold_out_of_reach_is_said():
     fs = FairSHAP(XGBClassifier(**QUICK), **SETTING, threshold=5)
     with pytest.warns(
-        NothingToRepairWarning, match=r"no attribution reaches threshold=5; the largest is 0\."
+        NothingToRepairWarning, match=r"no Shapley value reaches threshold=5; the largest is 0\."
     ):
         fs.fit(D.X, D.y)
 
@@ -449,9 +465,16 @@ def test_missing_values_are_edited_like_others():
         ({"sensitive": None}, InputError, "sensitive is not given"),
         ({"privileged": None}, GroupError, "privileged is not given"),
         ({"threshold": 0}, InputError, "threshold=0"),
-        ({"method": "kernel"}, InputError, "method='kernel' is not known"),
-        ({"positive": "yes"}, TargetError, "positive='yes' does not occur"),
-        ({"players": {"x": ["skil"]}}, ColumnError, "Did you mean 'skill'"),
+        ({"explainer": Explainer("kernel")}, InputError, "method='kernel' is not known"),
+        ({"explainer": "exact"}, InputError, r"explainer='exact' is not an Explainer; give .*Explainer\("),
+        ({"explainer": Explainer(feature_groups={"x": ["skil"]})}, ColumnError, "Did you mean 'skill'"),
+        ({"selector": "budget"}, InputError, r"selector='budget' is not known; give Threshold\(0.05\), Bud"),
+        ({"selector": Budget(9), "threshold": 0.1}, InputError, "and selector is given too; give one of the"),
+        ({"selector": Threshold(by_column={"skil": 1})}, InputError, "Did you mean 'skill'"),
+        ({"constraints": {"frozen": ["skill"]}}, InputError, r"is not known; give fairshap.EditConstraints"),
+        ({"constraints": EditConstraints(frozen=["skil"])}, ColumnError, "Did you mean 'skill'"),
+        ({"counterfactuals": "some"}, InputError, "counterfactuals='some' is not known"),
+        ({"matcher": "closest"}, InputError, "matcher='closest' is not known; give one of 'nearest', 'emd'"),
     ],
 )
 def test_bad_parameters_are_refused(change, error, message):
@@ -491,7 +514,7 @@ class ThreeColumns(NoScores):
         return np.zeros((len(X), 3))
 
 
-def test_models_that_cannot_be_consulted_are_refused():
+def test_models_that_cannot_be_explained_are_refused():
     with pytest.raises(ModelError, match="NoScores has neither predict_proba nor decision_function"):
         FairSHAP(NoScores(), **SETTING).fit(D.X, D.y)
     with pytest.raises(ModelError, match=r"ThreeColumns\.predict_proba returned an array of shape"):

@@ -184,10 +184,10 @@ def measures(case: Case, model: Any) -> dict[str, Any]:
         "risk": metrics.discriminative_risk(model, case.X, **case.who, reduce=None),
         "mean risk": metrics.discriminative_risk(model, case.X, **case.who),
         "accuracy": metrics.accuracy(labels, said),
-        "demographic parity": metrics.demographic_parity(labels, said, **given),
-        "equal opportunity": metrics.equal_opportunity(labels, said, **given),
-        "predictive quality parity": metrics.predictive_quality_parity(labels, said, **given),
-        "groups": metrics.group_table(labels, said, **given),
+        "demographic parity": metrics.demographic_parity_difference(labels, said, **given),
+        "equal opportunity": metrics.equal_opportunity_difference(labels, said, **given),
+        "predictive quality parity": metrics.predictive_parity_difference(labels, said, **given),
+        "groups": metrics.group_frame(labels, said, **given),
     }
 
 

@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from fairshap._kernels.costs import equal_costs
+from fairshap._kernels.neighbors.distance import equal_costs
+from fairshap.matching._solvers import Problem
 from fairshap.matching._space import Space
-from fairshap.matching._strata import Stratum
-from fairshap.matching._transport._pairs import Problem
 
 
-def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, is_squared=True, holes=True, ties=False):
+def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, holes=True, ties=False):
     """Return a problem whose rows are shuffled among each other, some numbers and categories missing."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, 3, (n + m, n_numbers)) * 1.0 if ties else rng.normal(size=(n + m, n_numbers))
@@ -19,7 +18,7 @@ def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, is_squared=True, hol
     weights, codes = rng.uniform(0.5, 2, n_numbers), rng.integers(-1, 3, (n + m, n_codes)).astype(np.int32)
     space = Space(numbers, codes, equal_costs(weights, n_codes))
     rows = rng.permutation(n + m)
-    return Problem(space, Stratum(np.sort(rows[:n]), np.sort(rows[n:])), is_squared)
+    return Problem(space, np.sort(rows[:n]), np.sort(rows[n:]), np.random.default_rng(seed))
 
 
 @st.composite
@@ -30,14 +29,8 @@ def problems(draw, most=9):
         draw(st.integers(0, 10_000)),
         n_numbers=draw(st.integers(0, 3)),
         n_codes=draw(st.integers(1, 2)),
-        is_squared=draw(st.booleans()),
         ties=draw(st.booleans()),
     )
-
-
-def costs(problem):
-    """Return the cost of every pair."""
-    return problem.cost(problem.space.squared(*problem.stratum))
 
 
 def two_groups(n, m, seed=0, n_others=4):

@@ -9,9 +9,8 @@ from scipy.stats import ttest_ind
 
 from fairshap import MatchPlan, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
-from fairshap.matching import Nearest
-from fairshap.matching._balance import Sample, of_categories, of_numbers
-from fairshap.matching._diagnostics import random_references
+from fairshap.matching import NearestMatcher
+from fairshap.matching._diagnostics import Sample, of_categories, of_numbers, random_references
 from tests.conftest import examples, to_library, to_pandas
 
 DATA = datasets.load("german")
@@ -40,7 +39,7 @@ def test_distances_are_the_plan_s_against_those_of_random_rows():
 
 
 def test_several_references_count_by_their_weights():
-    plan = Nearest(k=3).match(DATA.X, DATA.y, **WHO)
+    plan = NearestMatcher(n_neighbors=3).match(DATA.X, DATA.y, **WHO)
     found = plan.diagnostics()
     assert_allclose(found.matched, plan.distance.reshape(-1, 3).mean(axis=1))
     assert found.reuse.sum() == 3 * len(DATA.X)
@@ -53,7 +52,7 @@ def test_several_references_count_by_their_weights():
 def test_random_rows_are_drawn_from_all_that_could_have_been_references():
     data = datasets.load("compas", sensitive="race")
     X, y = data.X.head(900), data.y.head(900).to_numpy()
-    plan = match(X, y, sensitive="race", privileged=data.privileged, pairing="each")
+    plan = match(X, y, sensitive="race", privileged=data.privileged, matcher=NearestMatcher(pairing="each"))
     draws = np.array([random_references(plan.basis, len(X), seed) for seed in range(300)])
     side = plan.basis.setting.groups.side
     assert (draws >= 0).all()
@@ -183,7 +182,7 @@ def test_reuse_and_unmatched_rows_are_counted():
 
 
 def test_what_the_matcher_says_is_passed_on():
-    class Telling(Nearest):
+    class Telling(NearestMatcher):
         def find(self, *args):
             found = super().find(*args)
             found.notes["recall"] = 0.987

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from fairshap import MatchPlan, _progress, datasets, match
 from fairshap._problem import Setting
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
-from fairshap.matching import Nearest
+from fairshap.matching import NearestMatcher
 from tests.conftest import examples, to_library, to_pandas
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
@@ -93,7 +93,7 @@ def test_rows_of_one_bin_of_a_quantity_are_matched(table, bins):
     # Without equal numbers a bin is a share of the rows, in their order.
     y += np.arange(len(X)) / 1000
     codes = np.argsort(np.argsort(y)) * bins // len(X)
-    plan = match(X, y, bins=bins, **SETTING)
+    plan = match(X, y, matcher=NearestMatcher(bins=bins), **SETTING)
     expected = by_hand(X, codes)
     assert_array_equal(plan.row, [row for row, found in enumerate(expected) if found])
     assert_allclose(plan.distance**2, [found[0] for found in expected if found], atol=1e-8)
@@ -109,7 +109,7 @@ def test_ties_of_standardised_numbers_go_to_the_lowest_row():
 
 
 def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
-    monkeypatch.setattr("fairshap._kernels.distance._SMALL", 0)
+    monkeypatch.setattr("fairshap._kernels.neighbors.distance._SMALL", 0)
     d = datasets.make_biased(500, random_state=0)
     who = {"sensitive": d.sensitive, "privileged": d.privileged}
     plans = [match(d.X, d.y, **who, n_jobs=n) for n in (1, 2, None)]
@@ -123,11 +123,11 @@ def test_any_number_of_threads_gives_the_same_plan(monkeypatch):
 @given(tables(), st.integers(1, 30))
 def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
     X, y = table
-    plan, nearest = match(X, y, **SETTING, matching=Nearest(k=k)), match(X, y, **SETTING)
+    plan, nearest = match(X, y, **SETTING, matcher=NearestMatcher(n_neighbors=k)), match(X, y, **SETTING)
     assert_array_equal(plan.best, nearest.best)
     sexes, rows = X["sex"].to_numpy(), np.arange(len(X))
     # A distance is the root of what is compared, and so may be the same for two that are not.
-    squared = Nearest().space(Setting.read(X, "sex", "m")).squared(rows, rows)
+    squared = NearestMatcher().space(Setting.read(X, sensitive="sex", privileged="m")).squared(rows, rows)
     for i in rows:
         mine = plan.row == i
         qualified = int(((sexes != sexes[i]) & (y == y[i])).sum())
@@ -140,9 +140,9 @@ def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", True, None])
-def test_k_must_be_a_number_of_references(people, k):
-    with pytest.raises(InputError, match=r"is not a number of references; give a whole number from 1 on"):
-        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(k=k))
+def test_n_neighbors_must_be_a_number_of_references(people, k):
+    with pytest.raises(InputError, match=r"n_neighbors=.* is not usable: give a whole number from 1 on"):
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matcher=NearestMatcher(n_neighbors=k))
 
 
 def test_a_bar_counts_the_matched_rows(monkeypatch, capsys):
@@ -264,6 +264,6 @@ def test_a_single_row_that_is_the_reference_of_many_is_pointed_at(matching, lone
     X = pd.DataFrame({"sex": [lone] + [other] * 12 + ["m", "f"] * 3, "x": np.arange(19.0)})
     word = {"m": "privileged", "f": "unprivileged"}[lone]
     with pytest.warns(FewReferencesWarning, match=f"1 {word} for 12 rows with the label 0") as caught:
-        plan = match(X, [0] * 13 + [1] * 6, **SETTING, matching=matching)
+        plan = match(X, [0] * 13 + [1] * 6, **SETTING, matcher=matching)
     assert len(caught) == 1
     assert plan.best[1:13].tolist() == [0] * 12

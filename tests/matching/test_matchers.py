@@ -2,10 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from fairshap import FairSHAP, MatchPlan, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
-from fairshap.matching import Nearest
+from fairshap.matching import NearestMatcher, TransportMatcher
 
 DATA = datasets.make_biased(300, random_state=0)
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -38,17 +39,17 @@ class Fixed:
 
 def test_any_object_with_match_matches():
     own = Farthest()
-    fs = FairSHAP(**WHO, matching=own, random_state=0).fit(DATA.X, DATA.y)
+    fs = FairSHAP(**WHO, random_state=0, matcher=own).fit(DATA.X, DATA.y)
     assert own.asked == [(DATA.sensitive, DATA.privileged, None)]
     expected = own.match(DATA.X, DATA.y, sensitive_features=None, **WHO)
-    assert_array_equal(fs.matches_.best, expected.best)
-    assert_array_equal(match(DATA.X, DATA.y, **WHO, matching=own).best, expected.best)
+    assert_array_equal(fs.explanation_.match_plan.best, expected.best)
+    assert_array_equal(match(DATA.X, DATA.y, **WHO, matcher=own).best, expected.best)
 
 
 def test_a_matcher_is_shown_an_attribute_that_stands_beside_the_table():
     own = Farthest()
     X, beside = DATA.X.drop(columns=DATA.sensitive), DATA.X[DATA.sensitive]
-    match(X, DATA.y, sensitive_features=beside, privileged=DATA.privileged, matching=own)
+    match(X, DATA.y, sensitive_features=beside, privileged=DATA.privileged, matcher=own)
     assert own.asked == [(DATA.sensitive, DATA.privileged, None)]
 
 
@@ -63,28 +64,60 @@ def test_a_matcher_is_shown_an_attribute_that_stands_beside_the_table():
 def test_a_plan_that_does_not_fit_is_refused(plan, text):
     X = pd.DataFrame({"sex": ["m", "f", "m", "f"], "age": [30, 31, 50, 52]})
     with pytest.raises(InputError, match=text):
-        match(X, [0, 0, 1, 1], sensitive="sex", privileged="m", matching=Fixed(plan))
+        match(X, [0, 0, 1, 1], sensitive="sex", privileged="m", matcher=Fixed(plan))
 
 
 def test_rows_that_a_matcher_leaves_out_are_counted():
     X = pd.DataFrame({"sex": ["m", "f", "m", "f"], "age": [30, 31, 50, 52]})
     plan = MatchPlan(4, [0], [1], [1.0], [1.0])
     with pytest.warns(UnmatchedRowsWarning, match="3 of 4 rows .* Fixed gave them none"):
-        match(X, [0, 0, 1, 1], sensitive="sex", privileged="m", matching=Fixed(plan))
+        match(X, [0, 0, 1, 1], sensitive="sex", privileged="m", matcher=Fixed(plan))
 
 
-@pytest.mark.parametrize("matching", ["nearst", None, 3, Nearest, object()])
+@pytest.mark.parametrize("matching", ["nearst", None, 3, NearestMatcher, object()])
 def test_an_unknown_matcher_is_refused_with_the_known_ones(matching):
     with pytest.raises(InputError, match="'nearest'"):
-        match(DATA.X, DATA.y, **WHO, matching=matching)
+        match(DATA.X, DATA.y, **WHO, matcher=matching)
 
 
 def test_a_matcher_and_its_name_are_the_same_and_its_parameters_can_be_searched():
     by_name, by_object = (
-        FairSHAP(**WHO, matching=m, random_state=0).fit(DATA.X, DATA.y) for m in ("nearest", Nearest())
+        FairSHAP(**WHO, random_state=0, matcher=m).fit(DATA.X, DATA.y) for m in ("nearest", NearestMatcher())
     )
-    assert_array_equal(by_name.matches_.best, by_object.matches_.best)
-    fs = FairSHAP(**WHO, matching=Nearest(), random_state=0).set_params(matching__k=3).fit(DATA.X, DATA.y)
-    assert len(fs.matches_) == 3 * len(DATA.X)
-    plan = Nearest(k=3).match(DATA.X, DATA.y, **WHO)
-    assert_array_equal(plan.reference, fs.matches_.reference)
+    assert_array_equal(by_name.explanation_.match_plan.best, by_object.explanation_.match_plan.best)
+    fs = (
+        FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())
+        .set_params(matching__n_neighbors=3)
+        .fit(DATA.X, DATA.y)
+    )
+    assert len(fs.explanation_.match_plan) == 3 * len(DATA.X)
+    plan = NearestMatcher(n_neighbors=3).match(DATA.X, DATA.y, **WHO)
+    assert_array_equal(plan.reference, fs.explanation_.match_plan.reference)
+
+
+def test_matchers_carry_pairing_and_bins_and_can_be_cloned():
+    for matcher in (NearestMatcher(pairing="each", bins=3), TransportMatcher(pairing="each", bins=3)):
+        params = clone(matcher).get_params()
+        assert (params["pairing"], params["bins"]) == ("each", 3)
+    X = pd.DataFrame({"race": list("wbc") * 8, "x": np.arange(24.0)})
+    y = np.repeat([0.5, 1.5, 2.5, 3.5], 6)
+    for make in (NearestMatcher, TransportMatcher):
+        plan = make(pairing="each", bins=2).match(X, y, sensitive="race", privileged="w", min_group_size=1)
+        race, low = X["race"].to_numpy(), y < 2
+        for row in np.flatnonzero(race == "w"):
+            references = plan.reference[plan.row == row]
+            assert set(race[references]) == {"b", "c"}
+            assert (low[references] == low[row]).all()
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.NothingToRepairWarning")
+def test_an_estimator_takes_the_pairing_of_its_matcher():
+    X = pd.DataFrame({"race": list("wbc") * 20, "x": np.arange(60.0)})
+    who = {"sensitive": "race", "privileged": "w", "random_state": 0}
+    y = np.arange(60) % 2
+    by_matcher, by_parameter = (
+        FairSHAP(**who, **params).fit(X, y).explanation_.match_plan
+        for params in ({"matching": NearestMatcher(pairing="each")}, {"pairing": "each"})
+    )
+    assert_array_equal(by_matcher.reference, by_parameter.reference)
+    assert len(by_matcher) == 80

@@ -1,4 +1,4 @@
-"""Nearest rows against the definition, pair by pair."""
+"""NearestMatcher rows against the definition, pair by pair."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
 from fairshap._problem import Setting
 from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
-from fairshap.matching import Nearest
+from fairshap.matching import NearestMatcher
 from tests.conftest import examples, to_library
 
 SETTING = {"sensitive": "sex", "privileged": "m"}
@@ -99,7 +99,7 @@ def plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch):
 def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_weights, mismatch):
     X, y = table
     expected = plan_by_hand(X, y, k, weights, caliper, column_weights, mismatch)
-    matcher = Nearest(
+    matcher = NearestMatcher(
         k,
         weights=weights,
         caliper=None if caliper == np.inf else caliper,
@@ -108,9 +108,9 @@ def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_we
     )
     if not expected:
         with pytest.raises(InputError, match="the smallest distance is"):
-            match(X, y, **SETTING, matching=matcher)
+            match(X, y, **SETTING, matcher=matcher)
         return
-    plan = match(X, y, **SETTING, matching=matcher)
+    plan = match(X, y, **SETTING, matcher=matcher)
     assert_array_equal(np.unique(plan.row), list(expected))
     for i, (distances, shares) in expected.items():
         mine = plan.row == i
@@ -127,8 +127,8 @@ def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_we
 @given(tables(), weight_of_columns, st.sampled_from([2.0, 0.7]))
 def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, column_weights, mismatch):
     X, _ = table
-    setting = Setting.read(X, "sex", "m", None, is_fitted=False)
-    space = Nearest(column_weights=column_weights, mismatch=mismatch).space(setting)
+    setting = Setting.read(X, sensitive="sex", privileged="m", sensitive_features=None, is_fitted=False)
+    space = NearestMatcher(column_weights=column_weights, mismatch=mismatch).space(setting)
     rows = np.arange(len(X))
     squared = space.squared(rows, rows[3:])
     expected = [[squared_by_hand(X, i, j, column_weights, mismatch) for j in rows[3:]] for i in rows]
@@ -143,7 +143,7 @@ def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, col
     [
         {},
         {"column_weights": {"x1": 3.0, "zip": 0.5, "job": 0.0}, "mismatch": 0.9},
-        {"k": 4, "weights": "distance", "caliper": 1.5},
+        {"n_neighbors": 4, "weights": "distance", "caliper": 1.5},
     ],
 )
 def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, monkeypatch):
@@ -161,8 +161,8 @@ def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, 
     y = rng.integers(0, 2, n)
     plans = []
     for small, n_jobs in ((10**12, 1), (0, 1), (0, 2)):
-        monkeypatch.setattr("fairshap._kernels.distance._SMALL", small)
-        plans.append(match(X, y, **SETTING, matching=Nearest(**options), n_jobs=n_jobs))
+        monkeypatch.setattr("fairshap._kernels.neighbors.distance._SMALL", small)
+        plans.append(match(X, y, **SETTING, matcher=NearestMatcher(**options), n_jobs=n_jobs))
     for plan in plans[1:]:
         for name in ("row", "reference", "weight", "distance"):
             assert getattr(plan, name).tobytes() == getattr(plans[0], name).tobytes()
@@ -171,53 +171,14 @@ def test_compiled_searches_in_any_number_of_threads_give_the_same_plan(options, 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_an_exact_match_takes_all_the_weight_and_tiny_distances_stay_finite():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "f", "m"], "x": [0.0, 0.0, 0.0, 1.0, 5.0, 5.0]})
-    plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3, weights="distance"))
+    plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matcher=NearestMatcher(3, weights="distance"))
     assert plan.reference[plan.row == 0].tolist() == [1, 2]
     assert plan.weight[plan.row == 0].tolist() == [0.5, 0.5]
     numbers = np.array([[1, 0.0], [0, 1e-155], [0, 3e-155], [1, 0.0], [0, 1.0]])
-    plan = match(numbers, [0, 0, 0, 1, 1], sensitive=0, privileged=1, matching=Nearest(2, weights="distance"))
+    plan = match(
+        numbers, [0, 0, 0, 1, 1], sensitive=0, privileged=1, matcher=NearestMatcher(2, weights="distance")
+    )
     assert_allclose(plan.weight[plan.row == 0], [0.75, 0.25])
-
-
-@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
-def test_a_function_of_the_distances_weighs():
-    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
-    y, seen = [0, 0, 0, 1, 1], []
-
-    def halve(distances):
-        seen.append(distances.copy())
-        distances[:] = distances.max(axis=1, keepdims=True) - distances + 0.5
-        return distances * 1e308
-
-    plan = match(X, y, **SETTING, matching=Nearest(2, weights=halve))
-    distances = plan.distance[plan.row == 0]
-    raw = distances.max() - distances + 0.5
-    assert_allclose(plan.weight[plan.row == 0], raw / raw.sum())
-    assert_allclose(distances, np.array([1.0, 2.0]) / X["x"].std(ddof=0))
-    assert [array.shape for array in seen] == [(2, 1), (1, 2), (1, 1), (1, 1)]
-
-
-@pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
-def test_the_heaviest_is_the_best_though_it_is_not_the_nearest():
-    X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m"], "x": [0.0, 1.0, 2.0, 9.0, 9.0]})
-    plan = match(X, [0, 0, 0, 1, 1], **SETTING, matching=Nearest(2, weights=lambda d: d + 1e-9))
-    assert plan.best[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("function", "text"),
-    [
-        (lambda d: d.sum(axis=1), "returned shape"),
-        (lambda d: -d - 1, "returned -1 .*finite numbers from 0 on"),
-        (lambda d: d * np.nan, "returned nan"),
-        (lambda d: np.zeros_like(d), "weights gave 0 to every reference of"),
-        (lambda d: "heavy", "returned a str; it must return numbers"),
-    ],
-)
-def test_functions_that_return_no_weights_are_refused(function, text):
-    X = pd.DataFrame({"sex": ["m", "f"] * 4, "x": [0.0] * 8})
-    with pytest.raises(InputError, match=text):
-        match(X, [0, 0, 0, 0, 1, 1, 1, 1], **SETTING, matching=Nearest(2, weights=function))
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
@@ -226,20 +187,20 @@ def test_rows_beyond_the_caliper_stay_unmatched_and_are_counted():
     y = [0, 0, 0, 0, 1, 1]
     limit = 0.2 / X["x"].std(ddof=0)
     with pytest.warns(UnmatchedRowsWarning) as caught:
-        plan = match(X, y, **SETTING, matching=Nearest(3, caliper=limit))
+        plan = match(X, y, **SETTING, matcher=NearestMatcher(3, caliper=limit))
     text = "2 of 6 rows have no reference and stay as they are: 2 rows have no row of the other group within "
     assert f"{text}caliper={limit}." in str(caught[0].message)
     assert plan.best.tolist() == [1, 0, -1, -1, 5, 4]
     assert_array_equal(plan.weight, 1.0)
-    assert plan.basis.notes == {"rows_with_fewer_than_k": 4}
+    assert plan.basis.notes == {"rows_with_fewer_neighbors": 4}
 
 
 def test_a_caliper_is_the_largest_distance_itself():
     numbers = np.array([[1, 0.0], [0, 3.0], [1, 0.0], [0, 3.0]])
     who = {"sensitive": 0, "privileged": 1}
-    assert len(match(numbers, [0, 0, 1, 1], **who, matching=Nearest(caliper=3))) == 4
+    assert len(match(numbers, [0, 0, 1, 1], **who, matcher=NearestMatcher(caliper=3))) == 4
     with pytest.raises(InputError, match=r"within caliper=2\.9; the smallest distance is 3\. Give a larger"):
-        match(numbers, [0, 0, 1, 1], **who, matching=Nearest(caliper=2.9))
+        match(numbers, [0, 0, 1, 1], **who, matcher=NearestMatcher(caliper=2.9))
 
 
 def test_of_several_groups_those_within_the_caliper_share_the_weight():
@@ -251,9 +212,8 @@ def test_of_several_groups_those_within_the_caliper_share_the_weight():
             [0, 0, 0, 1, 1, 1],
             sensitive="race",
             privileged="w",
-            pairing="each",
             min_group_size=1,
-            matching=Nearest(caliper=limit),
+            matcher=NearestMatcher(caliper=limit, pairing="each"),
         )
     assert plan.reference[plan.row == 0].tolist() == [1]
     assert plan.reference[plan.row == 3].tolist() == [4, 5]
@@ -261,12 +221,14 @@ def test_of_several_groups_those_within_the_caliper_share_the_weight():
     assert plan.unmatched.tolist() == [2]
 
 
-def test_fewer_references_than_k_are_all_taken_and_counted():
+def test_fewer_references_than_n_neighbors_are_all_taken_and_counted():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m", "f"], "x": [0.0, 1.0, 2.0, 3.0, 9.0, 9.0]})
-    with pytest.warns(FewReferencesWarning, match="fewer than k=3.*1 privileged for 3 rows with the label 0"):
-        plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matching=Nearest(3))
+    with pytest.warns(
+        FewReferencesWarning, match="fewer than n_neighbors=3.*1 privileged for 3 rows with the label 0"
+    ):
+        plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matcher=NearestMatcher(3))
     assert np.bincount(plan.row).tolist() == [3, 1, 1, 1, 1, 1]
-    assert plan.basis.notes == {"rows_with_fewer_than_k": 5}
+    assert plan.basis.notes == {"rows_with_fewer_neighbors": 5}
     assert match(X, [0, 0, 0, 0, 1, 1], **SETTING).basis.notes == {}
 
 
@@ -276,8 +238,8 @@ def test_a_weight_of_zero_leaves_a_column_out():
     )
     y = [0, 0, 0, 0, 1, 1, 1, 1]
     for column in "abc":
-        weighed = match(X, y, **SETTING, matching=Nearest(2, column_weights={column: 0}))
-        without = match(X.drop(columns=column), y, **SETTING, matching=Nearest(2))
+        weighed = match(X, y, **SETTING, matcher=NearestMatcher(2, column_weights={column: 0}))
+        without = match(X.drop(columns=column), y, **SETTING, matcher=NearestMatcher(2))
         assert_array_equal(weighed.reference, without.reference)
         assert_array_equal(weighed.distance, without.distance)
 
@@ -290,8 +252,8 @@ def test_columns_of_an_array_weigh_by_position_and_one_hot_blocks_stay_what_they
     y = np.tile([0, 0, 1, 1], n // 4)
     for weights in ({1: 2.0}, {2: 5.0, -1: 0.3}, {2: 0.4, 3: 0.4, 4: 0.4}, {3: 0.0}):
         # A mismatch is one of categories: columns of ones and zeros are numbers here.
-        matcher = Nearest(2, column_weights=weights, mismatch=9.0)
-        plan = match(table, y, sensitive=0, privileged=1, matching=matcher)
+        matcher = NearestMatcher(2, column_weights=weights, mismatch=9.0)
+        plan = match(table, y, sensitive=0, privileged=1, matcher=matcher)
         scale = np.ones(5)
         for position, weight in weights.items():
             scale[position] = weight
@@ -309,22 +271,20 @@ def test_objects_in_an_array_are_categories():
     )
     y = [0, 0, 0, 1, 1]
     assert match(table, y, sensitive=0, privileged="m").best[0] == 1
-    assert match(table, y, sensitive=0, privileged="m", matching=Nearest(mismatch=3.0)).best[0] == 2
+    assert match(table, y, sensitive=0, privileged="m", matcher=NearestMatcher(mismatch=3.0)).best[0] == 2
     assert (
-        match(table, y, sensitive=0, privileged="m", matching=Nearest(column_weights={1: 1.5})).best[0] == 2
+        match(table, y, sensitive=0, privileged="m", matcher=NearestMatcher(column_weights={1: 1.5})).best[0]
+        == 2
     )
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (
-            {"weights": "distence"},
-            "'uniform', 'distance', or a function of the distances. Did you mean 'distance'",
-        ),
+        ({"weights": "distence"}, "'uniform', 'distance'. Did you mean 'distance'"),
+        ({"weights": len}, "is not known; give one of 'uniform', 'distance'"),
         ({"weights": None}, "weights=None is not known"),
-        ({"search": "fast"}, "'exact', 'approximate'"),
-        ({"search": True}, "search=True is not known"),
+        ({"pairing": "all"}, "pairing='all' is not known; give one of 'pooled', 'each'"),
         ({"caliper": -1}, "caliper=-1 is not a distance"),
         ({"caliper": np.nan}, "caliper=nan is not a distance"),
         ({"caliper": np.inf}, "or None for no limit"),
@@ -353,65 +313,71 @@ def test_objects_in_an_array_are_categories():
 )
 def test_parameters_without_meaning_are_refused(people, options, text):
     with pytest.raises(InputError, match=text):
-        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(**options))
+        match(people, [0, 0, 1, 1, 0, 0], **SETTING, matcher=NearestMatcher(**options))
 
 
 def test_one_column_of_an_array_named_twice_is_refused():
     table = np.arange(12.0).reshape(4, 3)
     table[:, 0] = [0, 1, 0, 1]
     with pytest.raises(ColumnError, match="names one column twice, as 2 and -1"):
-        match(table, [0, 0, 1, 1], sensitive=0, privileged=1, matching=Nearest(column_weights={2: 1, -1: 1}))
+        match(
+            table,
+            [0, 0, 1, 1],
+            sensitive=0,
+            privileged=1,
+            matcher=NearestMatcher(column_weights={2: 1, -1: 1}),
+        )
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.FewReferencesWarning")
 def test_every_library_gives_the_same_plan(people, library):
     y = [0, 0, 1, 1, 0, 0]
-    matcher = Nearest(
+    matcher = NearestMatcher(
         2, weights="distance", column_weights={"town": 0.5, "age": 2.0, "joined": 0.1}, mismatch=1.0
     )
-    plan = match(to_library(people, library), y, **SETTING, matching=matcher)
-    expected = match(people, y, **SETTING, matching=matcher)
+    plan = match(to_library(people, library), y, **SETTING, matcher=matcher)
+    expected = match(people, y, **SETTING, matcher=matcher)
     for name in ("row", "reference", "weight", "distance"):
         assert_array_equal(getattr(plan, name), getattr(expected, name))
 
 
 def test_the_user_s_mapping_and_table_are_not_touched(people):
     weights, before = {"age": 2.0}, people.copy(deep=True)
-    match(people, [0, 0, 1, 1, 0, 0], **SETTING, matching=Nearest(column_weights=weights))
+    match(people, [0, 0, 1, 1, 0, 0], **SETTING, matcher=NearestMatcher(column_weights=weights))
     assert weights == {"age": 2.0}
     pd.testing.assert_frame_equal(people, before)
 
 
 def test_repairs_take_matchers_through_clones_parameters_and_pickles():
     column = next(name for name in DATA.X.columns if name != DATA.sensitive)
-    matcher = Nearest(3, weights="distance", caliper=2.0, column_weights={column: 0.5}, mismatch=1.0)
-    fs = FairSHAP(**WHO, matching=matcher, random_state=0)
+    matcher = NearestMatcher(3, weights="distance", caliper=2.0, column_weights={column: 0.5}, mismatch=1.0)
+    fs = FairSHAP(**WHO, random_state=0, matcher=matcher)
     copied = pickle.loads(pickle.dumps(clone(fs)))  # noqa: S301
     assert copied.get_params()["matching__column_weights"] == {column: 0.5}
     first, second = fs.fit_resample(DATA.X, DATA.y)[0], copied.fit_resample(DATA.X, DATA.y)[0]
     pd.testing.assert_frame_equal(first, second)
-    assert_array_equal(fs.matches_.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
-    copied.set_params(matching__k=1, matching__caliper=None).fit(DATA.X, DATA.y)
-    assert len(copied.matches_) == len(DATA.X)
+    assert_array_equal(fs.explanation_.match_plan.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
+    copied.set_params(matching__n_neighbors=1, matching__caliper=None).fit(DATA.X, DATA.y)
+    assert len(copied.explanation_.match_plan) == len(DATA.X)
 
 
 def test_parameters_of_a_matcher_can_be_searched():
     search = GridSearchCV(
-        FairSHAPClassifier(**WHO, matching=Nearest(), random_state=0, holdout=None),
-        {"matching__k": [1, 2], "matching__weights": ["distance"]},
+        FairSHAPClassifier(FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())),
+        {"matching__n_neighbors": [1, 2], "matching__weights": ["distance"]},
         cv=2,
         error_score="raise",
     ).fit(DATA.X, DATA.y)
-    assert search.best_params_["matching__k"] in (1, 2)
+    assert search.best_params_["matching__n_neighbors"] in (1, 2)
     assert search.best_estimator_.matching.weights == "distance"
 
 
 def test_rows_without_a_reference_are_not_edited():
     X, y = DATA.X, DATA.y
-    fs = FairSHAP(**WHO, matching=Nearest(caliper=1.45), threshold=0.01, random_state=0)
+    fs = FairSHAP(**WHO, random_state=0, threshold=0.01, matcher=NearestMatcher(caliper=1.45))
     with pytest.warns(UnmatchedRowsWarning, match=r"within caliper=1\.45"):
         repaired, _ = fs.fit_resample(X, y)
-    alone = fs.matches_.unmatched
+    alone = fs.explanation_.match_plan.unmatched
     assert len(alone)
     assert len(fs.edits_)
     pd.testing.assert_frame_equal(repaired.iloc[alone], X.iloc[alone])

@@ -16,7 +16,11 @@ from fairshap import metrics
 from fairshap.exceptions import GroupError, InputError, MarginWarning, TargetError
 from tests.conftest import NumpyLogistic, examples, to_library
 
-GAPS = [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+GAPS = [
+    metrics.demographic_parity_difference,
+    metrics.equal_opportunity_difference,
+    metrics.predictive_parity_difference,
+]
 
 
 def predictions(seed, n=200, values="mf"):
@@ -29,9 +33,9 @@ def predictions(seed, n=200, values="mf"):
 def test_gaps_agree_with_fairlearn(seed, values):
     y, p, s, weights = predictions(seed, values=values)
     given_to_both = {"sensitive_features": s, "sample_weight": weights}
-    dp = metrics.demographic_parity(y, p, **given_to_both)
+    dp = metrics.demographic_parity_difference(y, p, **given_to_both)
     assert_allclose(dp, fm.demographic_parity_difference(y, p, **given_to_both))
-    eo = metrics.equal_opportunity(y, p, privileged=values[0], **given_to_both)
+    eo = metrics.equal_opportunity_difference(y, p, privileged=values[0], **given_to_both)
     assert_allclose(eo, fm.equal_opportunity_difference(y, p, **given_to_both))
     assert_allclose(
         metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights)
@@ -41,7 +45,7 @@ def test_gaps_agree_with_fairlearn(seed, values):
 def test_precision_gaps_are_those_of_the_definition():
     y, p, s, _ = predictions(0)
     rate = [y[(s == v) & (p == 1)].mean() for v in "mf"]
-    gap = metrics.predictive_quality_parity(y, p, sensitive_features=s, privileged="m")
+    gap = metrics.predictive_parity_difference(y, p, sensitive_features=s, privileged="m")
     assert_allclose(gap, abs(rate[0] - rate[1]))
 
 
@@ -49,15 +53,15 @@ def test_all_unprivileged_values_are_pooled_where_asked_for():
     y, p, s, _ = predictions(1, values="wbha")
     expected = abs(p[s == "w"].mean() - p[s != "w"].mean())
     who = {"sensitive_features": s, "privileged": "w"}
-    assert_allclose(metrics.demographic_parity(y, p, **who, between="pooled"), expected)
-    assert metrics.demographic_parity(y, p, **who) > expected
+    assert_allclose(metrics.demographic_parity_difference(y, p, **who, between="pooled"), expected)
+    assert metrics.demographic_parity_difference(y, p, **who) > expected
     with pytest.raises(GroupError, match="privileged is not given"):
-        metrics.demographic_parity(y, p, sensitive_features=s, between="pooled")
+        metrics.demographic_parity_difference(y, p, sensitive_features=s, between="pooled")
 
 
 def test_one_group_has_no_gap():
     with pytest.raises(GroupError, match="holds 'm' in all 2 rows"):
-        metrics.demographic_parity([0, 1], [0, 1], sensitive_features=["m", "m"])
+        metrics.demographic_parity_difference([0, 1], [0, 1], sensitive_features=["m", "m"])
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -86,7 +90,7 @@ def test_labels_and_attributes_come_in_any_form(gap):
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_rows_without_the_attribute_are_left_out(missing):
     y, p, s = [0, 1, 0, 1, 1], [1, 1, 0, 1, 0], ["m", "m", "f", "f", missing]
-    assert metrics.demographic_parity(y, p, sensitive_features=s, privileged="m") == 0.5
+    assert metrics.demographic_parity_difference(y, p, sensitive_features=s, privileged="m") == 0.5
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_rows_without_the_attribute_are_left_out(missing):
         (
             {"y_pred": [0.1, 0.7, 0.3, 0.2]},
             TargetError,
-            "y_pred holds quantities, such as 0.1.*score_demographic_parity",
+            "y_pred holds quantities, such as 0.1.*mean_score_difference",
         ),
         ({"sensitive_features": ["m", "f"]}, InputError, "one value for each of 4 rows"),
         ({"sensitive_features": None}, GroupError, "not given"),
@@ -118,7 +122,7 @@ def test_bad_arguments_are_refused(change, error, message):
     arguments = {"y_true": [0, 1, 0, 1], "y_pred": [0, 1, 1, 1], "sensitive_features": ["m", "m", "f", "f"]}
     arguments |= change
     with pytest.raises(error, match=message):
-        metrics.demographic_parity(
+        metrics.demographic_parity_difference(
             arguments.pop("y_true"), arguments.pop("y_pred"), privileged="m", **arguments
         )
 
@@ -128,7 +132,12 @@ FIVE = {"sensitive_features": ["m", "m", "f", "f", "f"], "privileged": "m"}
 
 
 @pytest.mark.parametrize(
-    "gap", [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+    "gap",
+    [
+        metrics.demographic_parity_difference,
+        metrics.equal_opportunity_difference,
+        metrics.predictive_parity_difference,
+    ],
 )
 @pytest.mark.parametrize("positive", ["a", "b", "c"])
 def test_one_of_many_labels_is_compared_with_the_rest(gap, positive):
@@ -137,7 +146,12 @@ def test_one_of_many_labels_is_compared_with_the_rest(gap, positive):
 
 
 @pytest.mark.parametrize(
-    "gap", [metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity]
+    "gap",
+    [
+        metrics.demographic_parity_difference,
+        metrics.equal_opportunity_difference,
+        metrics.predictive_parity_difference,
+    ],
 )
 def test_of_many_labels_the_positive_one_must_be_named(gap):
     with pytest.raises(TargetError, match=r"hold 3 labels, 'a', 'b', 'c'; say which is positive, such as"):
@@ -147,7 +161,7 @@ def test_of_many_labels_the_positive_one_must_be_named(gap):
 
 
 def test_the_table_of_many_labels_has_the_accuracy_of_all_of_them():
-    table = metrics.group_table(**MANY, sensitive_features=FIVE["sensitive_features"], positive="a")
+    table = metrics.group_frame(**MANY, sensitive_features=FIVE["sensitive_features"], positive="a")
     assert table.loc["m", "accuracy"] == 0.5
     assert table.loc["f", "accuracy"] == 2 / 3
     assert table.loc["f", "base_rate"] == 1 / 3
@@ -155,23 +169,21 @@ def test_the_table_of_many_labels_has_the_accuracy_of_all_of_them():
 
 
 def test_the_gap_of_a_regressor_is_that_of_its_mean_prediction():
-    gap = metrics.score_demographic_parity(None, [10.5, 20.5, 1.0, 2.0, 3.0], **FIVE)
+    gap = metrics.mean_score_difference(None, [10.5, 20.5, 1.0, 2.0, 3.0], **FIVE)
     assert gap == 13.5
-    with pytest.raises(
-        TargetError, match=r"y_pred holds quantities, such as 10\.5.*score_demographic_parity"
-    ):
+    with pytest.raises(TargetError, match=r"y_pred holds quantities, such as 10\.5.*mean_score_difference"):
         metrics.accuracy([1, 2, 3], [10.5, 2.5, 3.0])
 
 
 def test_weights_of_nothing_count_nothing():
     options = {"sensitive_features": ["m", "m", "f", "f"], "privileged": "m", "sample_weight": [1, 1, 0, 0]}
-    assert metrics.demographic_parity([0, 1, 0, 1], [1, 1, 1, 1], **options) == 1.0
-    assert metrics.score_demographic_parity(None, [0.5, 0.5, 1.0, 1.0], **options) == 0.5
+    assert metrics.demographic_parity_difference([0, 1, 0, 1], [1, 1, 1, 1], **options) == 1.0
+    assert metrics.mean_score_difference(None, [0.5, 0.5, 1.0, 1.0], **options) == 0.5
 
 
 def test_scores_must_be_one_a_row():
     with pytest.raises(InputError, match=r"y_score has shape \(3,\)"):
-        metrics.group_table([0, 1], [0, 1], sensitive_features=["m", "f"], y_score=[0.1, 0.2, 0.3])
+        metrics.group_frame([0, 1], [0, 1], sensitive_features=["m", "f"], y_score=[0.1, 0.2, 0.3])
 
 
 def test_a_change_too_small_for_the_old_type_is_a_change():
@@ -182,7 +194,7 @@ def test_the_table_by_group_has_the_rates_of_each():
     y, p, s, score = predictions(3, values="mmmf")
     s = s.astype(object)
     s[:5] = None
-    table = metrics.group_table(y, p, sensitive_features=pd.Series(s, name="sex"), y_score=score)
+    table = metrics.group_frame(y, p, sensitive_features=pd.Series(s, name="sex"), y_score=score)
     assert table.index.name == "sex"
     assert table.index[0] == "m"
     assert table["rows"].sum() == 200
@@ -197,14 +209,14 @@ def test_the_table_by_group_has_the_rates_of_each():
 
 def test_missing_attributes_of_any_kind_are_one_line():
     s = pd.Series(["m", None, np.nan, "m"], dtype=object)
-    table = metrics.group_table([0, 1, 0, 1], [0, 1, 0, 1], sensitive_features=s)
+    table = metrics.group_frame([0, 1, 0, 1], [0, 1, 0, 1], sensitive_features=s)
     assert table["rows"].tolist() == [2, 2]
     unused = pd.Categorical(["m", "f"], categories=["m", "f", "x"])
-    assert len(metrics.group_table([0, 1], [0, 1], sensitive_features=unused)) == 2
+    assert len(metrics.group_frame([0, 1], [0, 1], sensitive_features=unused)) == 2
 
 
 def test_a_rate_of_nothing_is_not_a_number():
-    table = metrics.group_table([0, 0], [0, 0], sensitive_features=["m", "f"])
+    table = metrics.group_frame([0, 0], [0, 0], sensitive_features=["m", "f"])
     assert table["precision"].isna().all()
     assert (table["positive_rate"] == 0).all()
 
@@ -255,7 +267,7 @@ def test_the_bound_holds_for_the_rows_at_hand(seed, levels):
     assert bound.score_parity <= bound.bound + 1e-12
     assert 0 <= bound.total_variation <= 1
     assert bound.is_vacuous == (bound.bound >= 1)
-    score = metrics.score_demographic_parity(
+    score = metrics.mean_score_difference(
         None, model.predict_proba(X)[:, 1], sensitive_features=X[:, 0], privileged=1
     )
     assert_allclose(bound.score_parity, score, atol=1e-12)
@@ -280,9 +292,7 @@ def test_the_bound_is_refused_where_it_does_not_hold():
     with pytest.raises(InputError, match="for two classes; the model has 3"):
         metrics.demographic_parity_bound(GaussianNB().fit(X, [0, 1, 2, 1]), X[:2], sensitive=0, privileged=1)
     with pytest.raises(InputError, match=r"y_score has shape \(4, 2\)"):
-        metrics.score_demographic_parity(
-            None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1
-        )
+        metrics.mean_score_difference(None, np.zeros((4, 2)), sensitive_features=[0, 1, 0, 1], privileged=1)
 
 
 def test_fidelity_is_the_distance_between_the_columns(people, library):

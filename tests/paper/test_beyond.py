@@ -40,8 +40,8 @@ def test_what_the_paper_has_is_as_in_the_main_table(found):
 def test_only_encoded_features_leave_rows_invalid(found):
     frame = found[1].frames["beyond"]
     invalid = frame[frame["metric"] == "invalid"].set_index("method")["mean"]
-    raw = [one.method for one in ALL if one.players == "raw columns"]
-    encoded = [one.method for one in ALL if one.players == "encoded features"]
+    raw = [one.method for one in ALL if one.features == "raw columns"]
+    encoded = [one.method for one in ALL if one.features == "encoded features"]
     assert (invalid[raw] == 0).all()
     assert (invalid[encoded] > 0.05).all()
     assert found[1].summary["invalid"] == {"German (sex)": round(invalid["FairSHAP"], 4)}
@@ -61,12 +61,12 @@ def test_invalid_rows_are_counted_by_hand():
     edits, rows = repaired.edits, repaired.X
     bad, categorical = set(), set()
     for row, column in zip(edits.row.tolist(), edits.column, strict=True):
-        for columns in fold.players.values():
+        for columns in fold.feature_groups.values():
             if column in columns:
                 categorical.add(row)
                 if rows[row, columns].tolist().count(1.0) != 1:
                     bad.add(row)
-    result = count_invalid(edits, fold.X, rows, fold.players)
+    result = count_invalid(edits, fold.X, rows, fold.feature_groups)
     assert result["invalid"] == len(bad) / len(set(edits.row.tolist()))
     assert result["invalid_categorical"] == len(bad) / len(categorical)
 
@@ -108,7 +108,7 @@ def test_large_tables_have_a_few_and_the_page_says_so(found):
     jobs = plan(Options(("adult:sex", "credit:SEX"), folds=2))
     assert [job.key.rsplit("/")[-1] for job in jobs] == ["variants", "tuned"] * 2 + ["variants"] * 2
     assert set(FEW) < set(ALL)
-    assert not {one for one in FEW if one.strategy == "iterative"}
+    assert not {one for one in FEW if one.selector == "iterative"}
     assert "left out" not in found[1].pages["beyond"]
     assert "Default Credit (sex): some variants are left out" in beyond._left_out(Options(("credit:SEX",)))
 

@@ -37,7 +37,7 @@ def test_a_linear_margin_has_nothing_to_edit(findings):
     assert means["Logistic regression", "FairSHAP", "dr"] == means["Logistic regression", "Baseline", "dr"]
     page = findings.pages["models"]
     assert "FairSHAP lowers DR with " in page
-    assert "Logistic regression on German (sex) (+0%, 0 edits a fold, the largest attribution 0.0" in page
+    assert "Logistic regression on German (sex) (+0%, 0 edits a fold, the largest Shapley value 0.0" in page
 
 
 def test_a_classifier_that_cannot_be_had_has_a_row_that_says_why(findings):

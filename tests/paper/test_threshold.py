@@ -22,7 +22,7 @@ def value_of(records, method, metric):
     )
 
 
-def test_the_edits_of_a_threshold_are_the_positive_attributions_from_it_on(found):
+def test_the_edits_of_a_threshold_are_the_positive_values_from_it_on(found):
     records, findings = found
     positive = [line["positive"] for line in records if "interval" in line]
     assert len(positive) == len(INTERVALS) == 11
@@ -51,13 +51,13 @@ def test_the_page_has_a_line_for_each_threshold_and_says_what_it_shows(found):
     page = findings.pages["threshold"]
     assert page.count("\n| German (sex) | 0.") == len(THRESHOLDS) + len(INTERVALS) - 1
     counts = [line["positive"] for line in records if "interval" in line]
-    assert f"{sum(counts[1:5]) / sum(counts[1:]):.0%} of the positive attributions" in page
+    assert f"{sum(counts[1:5]) / sum(counts[1:]):.0%} of the positive Shapley values" in page
     change = value_of(records, "FairSHAP", "dr") / value_of(records, "Baseline", "dr") - 1
     assert f"At T = 0.05 DR changes by {change:+.0%}" in page
     assert "(paper 0.0243" in page
 
 
-def test_an_attribution_is_in_the_interval_that_begins_with_it():
+def test_a_value_is_in_the_interval_that_begins_with_it():
     # 0.25 - 0.3 is rounded to less than a twentieth.
     phi = np.array([[0.01, 0.0199, 0.02, 0.1], [0.25 - 0.3, np.nan, 0.0, -3.0]])
     positive, negative = count_intervals(phi)

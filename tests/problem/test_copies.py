@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairshap import FairSHAP, FairSHAPClassifier, budget_curve, datasets, evaluate, metrics, tune
+import fairshap
+from fairshap import FairSHAP, FairSHAPClassifier, datasets, metrics
 from fairshap._problem import Setting, warn_of_copies
 from fairshap.cli import run as run_here
 from fairshap.exceptions import CopiedAttributeWarning
@@ -163,16 +164,22 @@ def warned(work):
     return sum(one.category is CopiedAttributeWarning for one in caught)
 
 
-def test_every_entry_says_it_once(twice):
+def test_estimators_say_it_once(twice):
+    X, y, who, _ = twice
+    repair = FairSHAP(LogisticRegression(), **who)
+    assert warned(lambda: repair.fit(X, y)) == 1
+    assert warned(lambda: FairSHAPClassifier(repair).fit(X, y)) == 1
+
+
+def test_what_cross_validates_says_it_once(twice):
     X, y, who, _ = twice
     model = LogisticRegression()
-    assert warned(lambda: FairSHAP(model, **who).fit(X, y)) == 1
     assert warned(lambda: FairSHAPClassifier(FairSHAP(model, **who, threshold="auto")).fit(X, y)) == 1
     assert warned(lambda: FairSHAP(model, **who).fit(X, y).report()) == 1
     quick = {**who, "n_folds": 2, "random_state": 0}
-    assert warned(lambda: tune(X, y, model, **quick, thresholds=[0.05], n_repeats=1)) == 1
-    assert warned(lambda: budget_curve(X, y, model, **quick, budgets=[0, 5])) == 1
-    assert warned(lambda: evaluate(X, y, model, **quick, methods=["baseline", "fairshap"])) == 1
+    assert warned(lambda: fairshap.tune(X, y, model, **quick, thresholds=[0.05], n_repeats=1)) == 1
+    assert warned(lambda: fairshap.budget_curve(X, y, model, **quick, budgets=[0, 5])) == 1
+    assert warned(lambda: fairshap.evaluate(X, y, model, **quick, methods=["baseline", "fairshap"])) == 1
 
 
 def test_what_the_warning_advises_brings_the_risk_back(twice):
@@ -198,4 +205,4 @@ def test_the_command_says_it_once_and_names_its_options(twice, tmp_path, capsys)
         said = [line for line in capsys.readouterr().err.splitlines() if "tells" in line]
         assert len(said) == 1
         assert said[0].startswith(f"fairshap: '{twin}' tells '{who['sensitive']}' exactly.")
-        assert "out with --drop, or name it with --sensitive too" in said[0]
+        assert "name it in sensitive too, so that they are switched together (--sensitive)." in said[0]

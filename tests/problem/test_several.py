@@ -93,7 +93,7 @@ def test_native_routes_compare_as_calls_do(name, comparison, who, people, monkey
     X, y = people
     model = MODELS[name].fit(X, y)
     plan = match(X, y, **who, matcher=NearestMatcher(pairing="each"))
-    options = {**who, "comparison": comparison, "random_state": 0}
+    options = {**who, "explainer": Explainer(comparison=comparison), "random_state": 0}
     results = []
     for small in (0, np.inf):
         monkeypatch.setattr(_explain, "_SMALL", small)

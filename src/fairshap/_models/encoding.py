@@ -50,8 +50,25 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Native, y: Any = None) -> "ColumnEncoder":  # noqa: ARG002
         """Learn means, scales and categories."""
+        self._learn(X)
+        return self
+
+    def transform(self, X: Native) -> Floats:
+        """Return the encoded table."""
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._encode(Table.read(X))
+
+    def fit_transform(self, X: Native, y: Any = None) -> Floats:  # noqa: ARG002
+        """Learn means, scales and categories, and return the encoded table, which is read once."""
+        return self._encode(self._learn(X))
+
+    def _learn(self, X: Native) -> Table:
         if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
-            raise InputError(f"max_categories={self.max_categories!r} must be a whole number from 1 on.")
+            raise InputError(
+                f"max_categories={self.max_categories!r} must be a whole number from 1 on.",
+                parameter="max_categories",
+            )
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
         self.columns_: list[_Number | _Category] = [
@@ -60,13 +77,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         ]
         self.names_ = table.names
         self.n_features_out_ = sum(column.width for column in self.columns_)
-        return self
+        return table
 
-    def transform(self, X: Native) -> Floats:
-        """Return the encoded table."""
-        check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        table = Table.read(X)
+    def _encode(self, table: Table) -> Floats:
         encoded = np.zeros((table.n_rows, self.n_features_out_))
         start = 0
         for j, column in enumerate(self.columns_):

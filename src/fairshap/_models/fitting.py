@@ -64,15 +64,23 @@ def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> boo
     return _are_numbers(table, others) and not _are_numbers(table, columns)
 
 
-def fit_model(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any] | None = None) -> Any:
+def fit_model(
+    estimator: Any,
+    X: Native,
+    y: NDArray[Any],
+    fit_params: dict[str, Any] | None = None,
+    *,
+    table: Table | None = None,
+) -> Any:
     """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
 
     An estimator that refuses the raw table is fitted as ``Pipeline(encode, model)``, unless it has a
     pipeline of its own, which has to encode for itself. A classifier that refuses the labels is fitted on
     their numbers and still predicts the labels. If nothing helps, the estimator's own error is raised.
+    ``table`` is X, if it has been read already.
     """
     refusals: list[Exception] = []
-    table = Table.read(X)
+    table = Table.read(X) if table is None else table
     for candidate in _candidates(estimator, table, y):
         # Where metadata is routed, a pipeline itself finds out whose the parameters are.
         prefix = "" if get_config()["enable_metadata_routing"] else _prefix(candidate)
@@ -219,7 +227,8 @@ class Weighing:
         if not self.is_taken:
             raise ModelError(
                 f"sample_weight is given, but {self.trouble}. Leave the weights out, or use an estimator "
-                "that takes them."
+                "that takes them.",
+                parameter="sample_weight",
             )
 
     def warn_of_repeats(self) -> None:

@@ -83,38 +83,26 @@ class Groups:
     ) -> "Groups":
         """Return the groups by some columns of a table.
 
-        A value or several values name the privileged side of a category, and every privileged value
-        is compared with every other one. An interval or a function splits a quantity, whose
-        value is then compared with the median of the other side. Several columns make a group of each
-        combination that occurs.
-
-        Parameters
-        ----------
-        table : Table
-            The rows.
-        columns : sequence of int
-            Where the attribute stands in it.
-        privileged : value, list of values, pandas.Interval or function
-            Which values are privileged; a tuple for several columns.
-        comparison : {"max", "mean", "random"}, default="max"
-            What the risk is where there are more than two values: the largest or the mean difference,
-            or that between the row's own value and one of the other side that is drawn for it.
-        min_group_size : int, optional
-            Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
-        random_state : int, RandomState instance or None
-            The source of the values that are drawn.
+        A value or several values name the privileged side of a category, and every privileged value is
+        compared with every other one. An interval or a function splits a quantity, whose value is then
+        compared with the median of the other side. Several columns make a group of each combination that
+        occurs; unprivileged groups of fewer rows than ``min_group_size`` are taken as one. With more than two
+        values the risk is the largest or the mean difference, or that between the row's own value and one of
+        the other side that is drawn for it ("random").
         """
         if comparison not in COMPARISONS:
             raise InputError(
                 f"comparison={comparison!r} is not known; give one of {listing(COMPARISONS)}."
-                f"{did_you_mean(comparison, COMPARISONS)}"
+                f"{did_you_mean(comparison, COMPARISONS)}",
+                parameter="comparison",
             )
         _check_size(min_group_size)
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values
             raise GroupError(
-                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
+                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged.",
+                parameter="privileged",
             )
         column = columns[0]
         is_split = callable(privileged) or isinstance(privileged, pd.Interval)
@@ -239,7 +227,8 @@ def _check_size(least: Any) -> None:
         return
     if isinstance(least, (bool, np.bool_)) or not isinstance(least, (int, np.integer)) or least < 1:
         raise InputError(
-            f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None."
+            f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None.",
+            parameter="min_group_size",
         )
 
 
@@ -248,7 +237,8 @@ def _check_both(side: Sides, name: Hashable, what: str) -> None:
         if not (side == s).any():
             raise GroupError(
                 f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
+                f"{word} of them. Two groups are needed, so more than one sample and more than one value.",
+                parameter="privileged",
             )
 
 

@@ -10,8 +10,7 @@ from fairshap.attribution._explainer import (
     make_explainer,
 )
 from fairshap.attribution._explanation import Explanation, default_threshold
-from fairshap.attribution._replay import replay
-from fairshap.attribution._subsets import best_players, risk_when_replaced
+from fairshap.attribution._subsets import best_players, replay, risk_when_replaced
 
 __all__ = [
     "METHODS",

@@ -14,8 +14,7 @@ from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._calls import Game
 from fairshap.attribution._explainer import Explainer, Options, make_explainer
 from fairshap.attribution._explanation import Explanation
-from fairshap.attribution._permutations import estimate_pairs
-from fairshap.attribution._rows import Rows
+from fairshap.attribution._rows import Rows, estimate_pairs
 from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
 

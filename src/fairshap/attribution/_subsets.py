@@ -1,4 +1,4 @@
-"""The replacements that lower each row's risk the most for what they cost, from its coalitions."""
+"""Questions about single coalitions: which replacements are best, and what given ones do."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -36,24 +36,8 @@ def best_players(
 
     Of choices that tie, the one with the fewest cells is taken, and then the one with the earliest player
     that not all of them have. A row with more players than can be enumerated gets the best of the choices
-    that take its players in the order of their attributions.
-
-    Parameters
-    ----------
-    risk, players : Risk, Players
-        The model, the table and whose cells are replaced together.
-    rows, references : ndarray of int, shape (rows,)
-        Positions in the table.
-    phi : ndarray, shape (rows, players)
-        The attributions.
-    cells : ndarray of int, shape (rows, players)
-        How many cells replacing a player takes; 0 if it may not be replaced, or has nothing to replace.
-    prices : ndarray of float, shape (players,)
-        What a cell of each player costs, in units of the risk.
-    most_cells : int
-        How many cells of a row are replaced at most.
-    options : Options
-        How many threads work.
+    that take its players in the order of their attributions. ``cells`` says how many
+    cells replacing a player takes, 0 if it may not be replaced; ``prices`` what a cell of each player costs.
     """
     replaced = np.zeros(cells.shape, dtype=np.bool_)
     game = Game(risk, players, rows, references)
@@ -133,3 +117,47 @@ def _first_of_all(
 def risk_when_replaced(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
     """Return the risk of rows, some of whose players have the reference's cells, by asking the model."""
     return Game(risk, players, rows, references).without(replaced)
+
+
+def replay(
+    route: str,
+    risk: Risk,
+    players: Players,
+    rows: Ints,
+    references: Ints,
+    taken: Bools,
+    n_jobs: int | None = None,
+) -> tuple[Floats, Floats]:
+    """Return v of all players, and of all but those taken, by the route that their values came by.
+
+    ``taken`` says which players of each pair have the reference's value.
+    """
+    nobody = np.zeros_like(taken)
+    if route == "trees":
+        from fairshap.attribution._trees import TreeGame
+
+        return _by_trees(TreeGame(risk, players, rows, references, n_jobs), taken)
+    if route == "weights":
+        from fairshap.attribution._linear import LinearGame
+
+        linear = LinearGame(risk, players, rows, references, n_jobs)
+        return linear.without(nobody), linear.without(taken)
+    game = Game(risk, players, rows, references)
+    return game.without(nobody), game.without(taken)
+
+
+def _by_trees(game: "TreeGame", taken: Bools) -> tuple[Floats, Floats]:
+    full, without = np.empty(len(taken)), np.empty(len(taken))
+    for q in np.unique(game.q).tolist():
+        pairs = np.flatnonzero(game.q == q)
+        values, active = game.values(pairs, q, np.ones((1, q), dtype=np.bool_))
+        full[pairs] = without[pairs] = values[:, 0]
+        if not q:
+            continue
+        # Pairs that keep the same of their players are valued together.
+        kept = ~np.take_along_axis(taken[pairs], active, axis=1)
+        coalitions, which = np.unique(kept, axis=0, return_inverse=True)
+        for k, coalition in enumerate(coalitions):
+            same = pairs[which == k]
+            without[same] = game.values(same, q, coalition[None])[0][:, 0]
+    return full, without

@@ -1,9 +1,8 @@
 """Files that a command writes, all of them or none, and how a repaired table is marked and known again."""
 
-import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any, BinaryIO
 
 import fairshap
 from fairshap import Edits
-from fairshap._io import MARKED, Mark, Source, check_folder, find_ledger, write_atomically
-from fairshap.cli._options import STANDARD, TaskOptions, quote
-from fairshap.edits import Checksums
-from fairshap.exceptions import FileError, FileFormatError
+from fairshap._files import check_folder, write_atomically
+from fairshap._io import MARKED, Mark, Source
+from fairshap.cli._options import STANDARD, TaskOptions
+from fairshap.edits import Checksums, has_checksums
+from fairshap.exceptions import FileError, LedgerError
 
 
 def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
@@ -31,7 +31,7 @@ def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequenc
             raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
         if not path.resolve().parent.is_dir():
             raise FileError(
-                f"there is no folder {str(path.parent)!r}; make it with mkdir {quote(str(path.parent))}."
+                f"there is no folder {str(path.parent)!r}; make it with mkdir {shlex.quote(str(path.parent))}."
             )
         if path.exists():
             if any(path.samefile(source) for source in read):
@@ -57,16 +57,6 @@ def trial_folder(folder: Path) -> Iterator[None]:
             one.rmdir()
 
 
-def check_table(path: str, source: Source) -> None:
-    """Raise an error, before any work, if the name of a table tells no format."""
-    try:
-        source.format_for(path)
-    except FileFormatError as error:
-        raise FileFormatError(
-            f"{str(error).partition(' Rename it')[0]} Give the file such a name."
-        ) from error
-
-
 def write_all(
     contents: Sequence[tuple[str | None, Callable[[], bytes]]],
     write_table: Callable[[], None] = lambda: None,
@@ -85,8 +75,8 @@ def write_all(
 
     def write(file: BinaryIO) -> None:
         file.write(content())
+        # A full disk is noticed here, before the files after it are renamed.
         file.flush()
-        os.fsync(file.fileno())
         write_all(rest, write_table, force=force)
 
     write_atomically(path, write, force=force)
@@ -99,24 +89,14 @@ def write_all(
 class Repaired:
     """How we know that a table was repaired: by its own mark, or by a ledger that names it.
 
-    ``original`` is the SHA-256 of the table before, and ``warning`` what that means for measures on it.
+    ``warning`` says what that means for measures on the table.
     """
 
     edits: int
-    original: str
+    original_sha256: str
     ledger: str | None
     mark: Mark | None
     warning: str
-
-    def describe(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
-        return {
-            "edits": self.edits,
-            "original_sha256": self.original,
-            "ledger": self.ledger,
-            "mark": None if self.mark is None else self.mark.describe(),
-            "warning": self.warning,
-        }
 
 
 def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
@@ -126,13 +106,12 @@ def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[
     """
     if ledger is not None and not Path(ledger).is_file():
         raise FileError(f"there is no ledger {ledger!r}.")
-    mark = source.mark
+    mark = source.document.mark
     if mark is not None:
         warning = _warning(f"{source.name!r} is marked as repaired by fairshap", mark.edits, task)
-        return Repaired(mark.edits, mark.original, None, mark, warning), f"warning: {warning}"
+        return Repaired(mark.edits, mark.original_sha256, None, mark, warning), f"warning: {warning}"
     if ledger is None and source.path is not None:
-        beside = find_ledger(source.path.parent, source.checksum)
-        ledger = None if beside is None else str(beside)
+        ledger = find_ledger(source.path.parent, source.checksum)
     if ledger is None:
         return None, ""
     found = Checksums.read(ledger)
@@ -149,6 +128,25 @@ def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[
         f"{ledger!r} does not tell whether {source.name!r} is repaired: it {why}. If it is, these measures "
         "mislead: the rows that a model is tested on are edited too."
     )
+
+
+def find_ledger(folder: Path, checksum: str) -> str | None:
+    """Return the ledger in a folder that names a repaired file of some checksum.
+
+    Of each .csv file the first line is read, and more only if it is that of a ledger.
+    """
+    # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            with suppress(OSError, LedgerError):
+                if (
+                    path.suffix.lower() == ".csv"
+                    and path.is_file()
+                    and has_checksums(path)
+                    and Checksums.read(path).repaired == checksum
+                ):
+                    return str(path)
+    return None
 
 
 def _warning(told: str, edits: int, task: TaskOptions) -> str:
@@ -188,7 +186,13 @@ def repaired_files(
         return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
     ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
     name = sha256(ledger).hexdigest() if has_ledger else None
-    mark = Mark(fairshap.__version__, source.checksum, len(edits), name, settings or {})
+    mark = Mark(
+        version=fairshap.__version__,
+        original_sha256=source.checksum,
+        edits=len(edits),
+        ledger_sha256=name,
+        settings=settings or {},
+    )
     return source.to_bytes(out, edits, mark=mark if len(edits) else None), ledger
 
 

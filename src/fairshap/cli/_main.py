@@ -15,8 +15,8 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 import typer
 
 import fairshap
+from fairshap.cli._options import name_option
 from fairshap.cli._output import visible
-from fairshap.cli._wording import reword
 from fairshap.cli.apply import apply
 from fairshap.cli.audit import audit
 from fairshap.cli.demo import datasets, demo
@@ -163,7 +163,7 @@ def run(args: list[str]) -> int:
             # typer ends so if whoever reads the output has seen enough.
             return _unread() if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
         except FairshapError as error:
-            return _fail(reword(str(error)), USER_ERROR)
+            return _fail(name_option(str(error), error.parameter), USER_ERROR)
         except MemoryError:
             return _fail("there is not enough memory for this table; try fewer rows or columns.", USER_ERROR)
         except OSError as error:

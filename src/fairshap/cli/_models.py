@@ -1,6 +1,7 @@
 """The model that a command is about: by name, or fitted, from a file."""
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import ColumnEncoder, is_frozen
-from fairshap.cli._files import check_table, check_writable
-from fairshap.cli._options import ConstraintOptions, RunOptions, TaskOptions, quote
+from fairshap.cli._files import check_writable
+from fairshap.cli._options import ConstraintOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, plain
 from fairshap.cli._problem import Problem, open_problem
 from fairshap.exceptions import FileError, MissingExtraError, ModelError
@@ -54,7 +55,8 @@ def open_task(
     ]
     check_writable([out, *others], force=force, sources=read)
     if out is not None:
-        check_table(out, problem.source)
+        # A name that tells no format is an error.
+        problem.source.format_for(out)
     if limits is not None:
         limits.check(problem.source)
     if task.model in MODELS or not (path.suffix or path.exists()):
@@ -282,7 +284,7 @@ def _arrange_columns(model: Any, name: str, problem: Problem) -> None:
     if more:
         raise ModelError(
             f"the table has columns that the model {name!r} does not take: {listing(more)}; leave them out "
-            f"with --drop {quote(','.join(more))}."
+            f"with --drop {shlex.quote(','.join(more))}."
         )
     problem.X = problem.X[names]
 

@@ -1,7 +1,7 @@
 """Options that commands share, in groups."""
 
 import csv
-import shlex
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +16,24 @@ from fairshap.exceptions import MissingExtraError
 
 #: The name of standard input and output.
 STANDARD = "-"
+
+#: The option that sets a parameter of the Python functions.
+OPTIONS = {
+    "cost": "--threshold",
+    "estimator": "--model",
+    "n_cells": "--budget",
+    "n_folds": "--folds",
+    "n_jobs": "--jobs",
+    "n_repeats": "--repeats",
+    "random_state": "--seed",
+    "y": "--target",
+}
+_SAME = (
+    "budget categorical counterfactuals delimiter drop editable encoding force format frozen group matcher "
+    "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
+    "selector selectors sensitive target threshold"
+)
+OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
 SELECTORS = ("threshold", "budget", "optimal", "iterative")
 
@@ -32,13 +50,24 @@ def split(texts: Iterable[str] | None) -> list[str]:
     return [item for item in items if item]
 
 
-def quote(text: str) -> str:
-    r"""Return a text as it is typed in a shell.
+def name_option(text: str, parameter: str | None) -> str:
+    """Return a text about a parameter with the option that sets it, if there is one.
 
-    >>> quote("sex"), quote("two words"), quote(r"\t")
-    ('sex', "'two words'", "$'\\t'")
+    Where the text gives the parameter a value, ``name=`` becomes ``--option``. Otherwise the option stands in
+    brackets at the end.
+
+    >>> name_option("max_accuracy_drop=2 must be between 0 and 1.", "max_accuracy_drop")
+    '--max-accuracy-drop 2 must be between 0 and 1.'
+    >>> name_option("y holds one label.", "y")
+    'y holds one label (--target).'
     """
-    return f"$'{text}'" if text == r"\t" else shlex.quote(text)
+    option = OPTIONS.get(parameter or "")
+    if option is None:
+        return text
+    named, count = re.subn(rf"\b{parameter}=", f"{option} ", text)
+    if count:
+        return named
+    return f"{text[:-1]} ({option})." if text.endswith(".") else f"{text} ({option})"
 
 
 def option(text: str, panel: str | None, *names: str, metavar: str | None = None, **more: Any) -> Any:

@@ -15,8 +15,7 @@ from rich.table import Table
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
-from fairshap.cli._options import RunOptions
-from fairshap.cli._wording import reword
+from fairshap.cli._options import RunOptions, name_option
 from fairshap.exceptions import FairshapWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -41,7 +40,7 @@ class Output:
     def note(self, text: str) -> None:
         """Print a message on standard error, unless asked to be quiet."""
         if not self.run.quiet:
-            print(f"fairshap: {visible(reword(text))}", file=sys.stderr)
+            print(f"fairshap: {visible(text)}", file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
@@ -76,7 +75,8 @@ class Output:
             try:
                 yield
             finally:
-                for text in dict.fromkeys(str(one.message) for one in caught):
+                told = [one.message for one in caught if isinstance(one.message, FairshapWarning)]
+                for text in dict.fromkeys(name_option(str(one), one.parameter) for one in told):
                     self.note(text)
 
 

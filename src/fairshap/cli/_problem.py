@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,7 @@ import typer
 from fairshap import FairSHAP, _io
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._files import Repaired, find_repair
-from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, quote, split
+from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option, split
 from fairshap.cli._output import plain
 from fairshap.exceptions import GroupError, TargetError
 
@@ -58,7 +58,7 @@ class Problem:
             "sensitive": self.sensitive,
             "privileged": str(privileged) if isinstance(privileged, pd.Interval) else plain(privileged),
             "repaired": self.repaired is not None,
-            "repair": None if self.repaired is None else self.repaired.describe(),
+            "repair": None if self.repaired is None else asdict(self.repaired),
         }
 
     def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
@@ -209,7 +209,7 @@ def find_value(text: str, values: Sequence[Any]) -> Any:
 
 def _unknown_value(option: str, text: str, column: str, values: Sequence[Any]) -> str:
     return (
-        f"{option} {quote(text)} does not occur in column {column!r}, which holds "
+        f"{option} {shlex.quote(text)} does not occur in column {column!r}, which holds "
         f"{listing(map(plain, values))}.{did_you_mean(text, [plain(value) for value in values])}"
     )
 
@@ -242,7 +242,7 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
     if positive is None:
         positive = _known_positive(values)
         if positive is None:
-            first, second = (quote(str(value)) for value in values)
+            first, second = (shlex.quote(str(value)) for value in values)
             raise TargetError(
                 f"which label of {name!r} is the favorable one? Give --positive {first} or "
                 f"--positive {second}."
@@ -267,4 +267,8 @@ def _label_text(value: Any) -> str:
 def _notes_on_columns(source: _io.Source, target: str) -> list[str]:
     """Return what a person may want to look at in how columns were read."""
     said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
-    return [f"column {name!r}: {inferred.note}" for name, inferred in said if inferred.note]
+    return [
+        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
+        for name, inferred in said
+        if inferred.note
+    ]

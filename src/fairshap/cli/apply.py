@@ -10,7 +10,7 @@ import typer
 
 from fairshap import Edits
 from fairshap._io import MARKED, Source
-from fairshap.cli._files import check_table, check_writable, how_to_check, repaired_files, write_all
+from fairshap.cli._files import check_writable, how_to_check, repaired_files, write_all
 from fairshap.cli._options import FileOptions, Force, RunOptions, is_standard, option
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
@@ -38,7 +38,8 @@ def apply(
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
     check_writable([out, again], force=force, sources=[source.path, Path(edits)])
-    check_table(out, source)
+    # Before any work: a name that tells no format is an error.
+    source.format_for(out)
     table, content = repaired_files(
         source, out, ledger, ledger=Path(edits).read_bytes() if again is None else None
     )

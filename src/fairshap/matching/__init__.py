@@ -1,19 +1,19 @@
 """Matching: a similar real row of the other group for every row."""
 
 from fairshap.matching._diagnostics import Diagnostics
-from fairshap.matching._match import PAIRINGS, Matching, Pairing, match, match_rows
-from fairshap.matching._nearest import Nearest
+from fairshap.matching._match import Matching, match, match_rows
+from fairshap.matching._matcher import Matcher, NearestMatcher, Pairing
 from fairshap.matching._plan import MatchPlan
-from fairshap.matching._transport import Transport
+from fairshap.matching._transport import TransportMatcher
 
 __all__ = [
-    "PAIRINGS",
     "Diagnostics",
     "MatchPlan",
+    "Matcher",
     "Matching",
-    "Nearest",
+    "NearestMatcher",
     "Pairing",
-    "Transport",
+    "TransportMatcher",
     "match",
     "match_rows",
 ]

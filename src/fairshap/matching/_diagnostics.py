@@ -1,34 +1,24 @@
-"""How good a match plan is."""
+"""How good a match plan is: how near its references are, and how alike they make the groups."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fairshap._frames import Library, make_frame
-from fairshap._typing import Floats, Ints, Native, Sides
+from fairshap._frames import Library, Table, make_frame
+from fairshap._typing import AnyCodes, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
-from fairshap.matching._balance import Sample, mean_differences
 
 if TYPE_CHECKING:
     from fairshap.matching._plan import Basis, MatchPlan
 
-# The pairs whose distances are taken at a time, in cells.
-_CELLS = 1 << 22
-
 # What the frame of the distances says of a group.
-_DISTANCES = [
-    "group",
-    "rows",
-    "matched_mean",
-    "matched_std",
-    "random_mean",
-    "random_std",
-    "cohens_d",
-    "t_statistic",
-]
+_DISTANCES = (
+    *("group", "rows", "matched_mean", "matched_std", "random_mean", "random_std"),
+    *("cohens_d", "t_statistic"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,14 +36,14 @@ class Diagnostics:
     columns : tuple
         The columns of the table without the sensitive attribute.
     differences : ndarray of float, shape (columns, 3)
-        Their standardised mean differences: before matching, and after it for the unprivileged and for the
+        Their standardized mean differences: before matching, and after it for the unprivileged and for the
         privileged rows.
     reuse : ndarray of int, shape (rows,)
         For each row of the table, how many rows it is a reference of.
     unmatched : ndarray of int
         The rows without a reference.
     notes : dict
-        What the matcher has to say about how it was done.
+        What the matcher reports about how it matched.
     library : str
         The library of the frames.
     """
@@ -80,7 +70,7 @@ class Diagnostics:
 
     @property
     def balance(self) -> Native:
-        """The standardised mean differences as a frame, one line for each column of the table.
+        """The standardized mean differences as a frame, one line for each column of the table.
 
         ``before``: privileged minus unprivileged rows, in units of ``sqrt((s0^2 + s1^2) / 2)``.
         ``after_unprivileged`` and ``after_privileged``: the rows of either group against their weighted
@@ -158,13 +148,12 @@ def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
     reference = random_references(basis, plan.n_rows, random_state)[rows]
     table, side = basis.setting.table, basis.setting.groups.side
     columns = np.setdiff1d(np.arange(len(table.names)), basis.setting.columns)
-    sample = Sample.of(side, plan.row, plan.reference, plan.weight)
     return Diagnostics(
         matched=matched[rows],
-        random=_distances(basis, rows, reference),
+        random=np.sqrt(basis.space.squared_of_pairs(rows, reference)),
         side=side[rows],
         columns=tuple(table.names[column] for column in columns),
-        differences=mean_differences(table, columns, sample),
+        differences=mean_differences(table, columns, Sample.of(side, plan.row, plan.reference, plan.weight)),
         reuse=np.bincount(plan.reference[plan.weight > 0], minlength=plan.n_rows),
         unmatched=plan.unmatched,
         notes=dict(basis.notes),
@@ -187,16 +176,6 @@ def random_references(basis: "Basis", n_rows: int, random_state: Any = 0) -> Int
     return drawn
 
 
-def _distances(basis: "Basis", rows: Ints, others: Ints) -> Floats:
-    """Return the distance of each row to the one beside it, a part of them at a time."""
-    size = max(1, _CELLS // max(basis.space.width, 1))
-    distances = np.empty(len(rows))
-    for start in range(0, len(rows), size):
-        part = slice(start, start + size)
-        distances[part] = np.sqrt(basis.space.squared_of_pairs(rows[part], others[part]))
-    return distances
-
-
 def _compare(matched: Floats, random: Floats) -> list[float]:
     """Return mean and standard deviation of two samples of one size, Cohen's d and t."""
     n = len(matched)
@@ -208,3 +187,97 @@ def _compare(matched: Floats, random: Floats) -> list[float]:
     scale = np.sqrt((stds[0] ** 2 + stds[1] ** 2) / 2)
     d = (means[1] - means[0]) / scale if scale else np.nan
     return [means[0], stds[0], means[1], stds[1], float(d), float(d * np.sqrt(n / 2))]
+
+
+class Sample(NamedTuple):
+    """The rows whose balance is taken: the side of every row, and the rows of either, unprivileged first."""
+
+    side: Sides
+    #: The matched rows, their references, and what each reference counts
+    rows: list[Ints]
+    references: list[Ints]
+    weights: list[Floats]
+
+    @classmethod
+    def of(cls, side: Sides, row: Ints, reference: Ints, weight: Floats) -> "Sample":
+        """Return the sample of a plan's pairs."""
+        ours = [side[row] == s for s in (0, 1)]
+        rows = [np.unique(row[mine]) for mine in ours]
+        return cls(side, rows, [reference[mine] for mine in ours], [weight[mine] for mine in ours])
+
+
+def mean_differences(table: Table, columns: Ints, sample: Sample) -> Floats:
+    """Return standardized mean differences, shape (columns, 3).
+
+    Before matching, and after it those of the unprivileged and those of the privileged rows, each against
+    their references. The two are not averaged: where they go opposite ways, that would hide both.
+    """
+    differences = np.empty((len(columns), 3))
+    for k, column in enumerate(columns.tolist()):
+        of_kind = of_numbers if table.is_numeric(column) else of_categories
+        differences[k] = of_kind(table.column(column), sample)
+    return differences
+
+
+def of_numbers(values: Floats, sample: Sample) -> list[float]:
+    """Return the three differences of a column of numbers, privileged minus unprivileged.
+
+    They are in units of the pooled standard deviation before matching, ``sqrt((s0^2 + s1^2) / 2)``. Missing
+    numbers are left out.
+    """
+    groups = [values[sample.side == s] for s in (0, 1)]
+    groups = [group[~np.isnan(group)] for group in groups]
+    if not all(len(group) for group in groups):
+        return [np.nan] * 3
+    scale = float(np.sqrt((groups[0].var() + groups[1].var()) / 2))
+    gaps = [groups[1].mean() - groups[0].mean()]
+    for s in (0, 1):
+        own = _mean(values[sample.rows[s]])
+        other = _mean(values[sample.references[s]], sample.weights[s])
+        gaps.append(own - other if s == 1 else other - own)
+    if scale > 0:
+        return [float(gap) / scale for gap in gaps]
+    return [float(gap if gap == 0 or np.isnan(gap) else np.copysign(np.inf, gap)) for gap in gaps]
+
+
+def of_categories(codes: AnyCodes, sample: Sample) -> list[float]:
+    """Return the three differences of a column of categories, each from 0 on.
+
+    With d the differences of the categories' shares, e half of those before matching and S the mean of the
+    two groups' multinomial covariances, it is ``sqrt(d' S^-1 d)``: for two categories the
+    difference of the shares over their pooled standard deviation. S is a diagonal D of the mean shares, less
+    two products, so that ``d' S^-1 d = d' D^-1 d + (e' D^-1 d)^2 / (1 - e' D^-1 e)``. A missing category is
+    a category.
+    """
+    codes = codes.astype(np.int64) + 1
+    size = int(codes.max()) + 1
+    before = [_shares(codes[sample.side == s], size) for s in (0, 1)]
+    mean, half = (before[0] + before[1]) / 2, (before[1] - before[0]) / 2
+    gaps = [2 * half]
+    for s in (0, 1):
+        own = _shares(codes[sample.rows[s]], size)
+        other = _shares(codes[sample.references[s]], size, sample.weights[s])
+        gaps.append(own - other if s == 1 else other - own)
+    inverse = np.divide(1.0, mean, out=np.zeros(size), where=mean > 0)
+    rest = 1.0 - float(half @ (inverse * half))
+    differences = []
+    for gap in gaps:
+        along = float(half @ (inverse * gap))
+        if rest < 1e-12:
+            # No category occurs in both groups: the difference has no scale.
+            differences.append(np.inf if abs(along) > 1e-12 else 0.0)
+        else:
+            differences.append(float(np.sqrt(gap @ (inverse * gap) + along**2 / rest)))
+    return differences
+
+
+def _mean(values: Floats, weights: Floats | None = None) -> float:
+    present = ~np.isnan(values)
+    if not present.any():
+        return np.nan
+    return float(np.average(values[present], weights=None if weights is None else weights[present]))
+
+
+def _shares(codes: Ints, size: int, weights: Floats | None = None) -> Floats:
+    counts = np.bincount(codes, weights, minlength=size)
+    return counts / counts.sum() if len(codes) else np.full(size, np.nan)

@@ -2,36 +2,32 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Groups, Labels, Privileged, Setting
+from fairshap._messages import did_you_mean, listing, warn
+from fairshap._problem import Labels, Privileged, Setting, read_target
 from fairshap._progress import Progress
 from fairshap._typing import Native
-from fairshap.exceptions import InputError
-from fairshap.matching._matcher import Matcher
-from fairshap.matching._nearest import Nearest
+from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
+from fairshap.matching._matcher import Matcher, NearestMatcher
 from fairshap.matching._plan import Basis, MatchPlan
-from fairshap.matching._shortage import warn_few, warn_unmatched
-from fairshap.matching._space import check_finite
-from fairshap.matching._strata import strata_of
-from fairshap.matching._transport import Transport
+from fairshap.matching._space import Stratum, check_finite, strata_of
+from fairshap.matching._transport import TransportMatcher
 
-#: Whether a privileged row has one reference in all unprivileged groups or one in each.
-Pairing: TypeAlias = Literal["pooled", "each"]
-PAIRINGS = ("pooled", "each")
-
-#: The name of a way of matching, or an object that has a method ``match``.
+#: The name of a matcher, or an object that has a method ``match``.
 Matching: TypeAlias = Any
 MATCHERS: dict[str, Callable[[], Matcher]] = {
-    "nearest": Nearest,
-    "emd": partial(Transport, "emd"),
-    "sinkhorn": partial(Transport, "sinkhorn"),
-    "sliced": partial(Transport, "sliced"),
+    "nearest": NearestMatcher,
+    "emd": partial(TransportMatcher, "emd"),
+    "sinkhorn": partial(TransportMatcher, "sinkhorn"),
+    "sliced": partial(TransportMatcher, "sliced"),
 }
+
+# Rows from which on it is worth saying that all of them share one reference.
+_MANY = 10
 
 
 def match(
@@ -41,9 +37,7 @@ def match(
     sensitive: Any = None,
     privileged: Privileged = None,
     sensitive_features: Any = None,
-    matching: Matching = "nearest",
-    bins: int | None = None,
-    pairing: Pairing = "pooled",
+    matcher: Matching = "nearest",
     min_group_size: int | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -62,22 +56,16 @@ def match(
         Which values are privileged; a tuple for several columns.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
-    matching : str or object, default="nearest"
+    matcher : str or object, default="nearest"
         How rows are matched: "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal
-        transport, a matcher such as ``fairshap.matching.Nearest(k=5)``, or any object whose
+        transport, a matcher such as ``NearestMatcher(n_neighbors=5)``, or any object whose
         ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
-    bins : int, optional
-        Into how many quantile bins the target is cut; rows of one bin count as rows of one label. By default
-        only a target whose numbers are not all whole ones is cut: into 10, fewer for less than 200 rows.
-    pairing : {"pooled", "each"}, default="pooled"
-        With several unprivileged groups: whether a privileged row has the nearest row of any of them as its
-        reference, as in the paper, or the nearest of each, with equal weights.
     min_group_size : int, optional
         Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
     n_jobs : int, optional
         How many threads search; all cores by default. The plan is the same for any number.
     verbose : int, default=0
-        From 1 on, a bar shows how far it is when that takes over two seconds.
+        From 1 on, a progress bar is shown when matching takes over two seconds.
 
     Returns
     -------
@@ -94,41 +82,39 @@ def match(
     >>> plan.best.tolist()
     [1, 0, 3, 2]
     """
+    matcher = make_matcher(matcher)
+    if y is None:
+        read_target(y, 0)
     setting = Setting.read(
         X,
+        y,
         sensitive=sensitive,
         privileged=privileged,
         sensitive_features=sensitive_features,
         is_fitted=False,
+        bins=getattr(matcher, "bins", None),
         min_group_size=min_group_size,
     )
-    labels = Labels.read(y, setting.table.n_rows, bins=bins)
-    return match_rows(setting, labels, matching, pairing, n_jobs=n_jobs, verbose=verbose)
+    return match_rows(setting, matcher, n_jobs=n_jobs, verbose=verbose)
 
 
 def match_rows(
     setting: Setting,
-    labels: Labels,
-    matching: Matching = "nearest",
-    pairing: Pairing = "pooled",
+    matcher: Matching = "nearest",
     *,
     n_jobs: int | None = None,
     verbose: int = 0,
     random_state: Any = None,
 ) -> MatchPlan:
-    """Return the match plan of a table whose groups and labels are known."""
-    if pairing not in PAIRINGS:
-        raise InputError(
-            f"pairing={pairing!r} is not known; give one of {listing(PAIRINGS)}."
-            f"{did_you_mean(pairing, PAIRINGS)}"
-        )
-    matcher = make_matcher(matching, random_state)
+    """Return the match plan of a table whose groups and target are known."""
+    matcher, labels = make_matcher(matcher, random_state), setting.y
     if not isinstance(matcher, Matcher):
         return _ask(matcher, setting, labels)
     matcher.check()
+    each = matcher.pairing == "each"
     table = setting.table
     space = matcher.space(setting)
-    strata = strata_of(setting.groups, labels, each=pairing == "each")
+    strata = strata_of(setting.groups, labels, each=each)
     with Progress("Matching", table.n_rows, verbose) as progress:
         found = matcher.find(
             space,
@@ -138,37 +124,31 @@ def match_rows(
         )
     row, reference, weight, squared = found.row, found.reference, found.weight, found.squared
     check_finite(squared)
-    if pairing == "each":
+    if each:
         # A privileged row has references of several groups: they share its weight, the nearest first.
         weight = weight / np.bincount(row, weight, minlength=table.n_rows)[row]
         order = np.argsort(squared, kind="stable")
         row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
-    plan = MatchPlan(
-        table.n_rows,
-        row,
-        reference,
-        weight,
-        np.sqrt(squared),
-        table.store.library,
-        Basis(setting, space, strata, found.notes),
-    )
-    warn_unmatched(setting, labels, plan, found.why_unmatched)
-    warn_few(strata, labels, matcher.k if isinstance(matcher, Nearest) else 1)
+    basis = Basis(setting, space, strata, found.notes)
+    plan = MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library, basis)
+    _warn_unmatched(setting, labels, plan, found.why_unmatched)
+    _warn_few(strata, labels, matcher.n_neighbors if isinstance(matcher, NearestMatcher) else 1)
     return plan
 
 
-def make_matcher(matching: Matching, random_state: Any = None) -> Any:
+def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
     """Return the object that matches: the given one, or the one of that name."""
-    if isinstance(matching, str) and matching in MATCHERS:
-        matcher = MATCHERS[matching]()
-        if "random_state" in matcher.get_params():
-            matcher.set_params(random_state=random_state)
+    if isinstance(matcher, str) and matcher in MATCHERS:
+        made = MATCHERS[matcher]()
+        if "random_state" in made.get_params():
+            made.set_params(random_state=random_state)
+        return made
+    if not isinstance(matcher, (str, type)) and callable(getattr(matcher, "match", None)):
         return matcher
-    if not isinstance(matching, (str, type)) and callable(getattr(matching, "match", None)):
-        return matching
     raise InputError(
-        f"matching={matching!r} is not known; give one of {listing(MATCHERS)}, or an object with a "
-        f"method match(X, y, ...).{did_you_mean(matching, list(MATCHERS))}"
+        f"matcher={matcher!r} is not known; give one of {listing(MATCHERS)}, or an object with a "
+        f"method match(X, y, ...).{did_you_mean(matcher, list(MATCHERS))}",
+        parameter="matcher",
     )
 
 
@@ -186,13 +166,6 @@ def _ask(matcher: Any, setting: Setting, labels: Labels) -> MatchPlan:
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
     plan.check_fits(setting.table.n_rows)
-    _check_sides(plan, groups, name)
-    warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
-    return plan
-
-
-def _check_sides(plan: MatchPlan, groups: Groups, name: str) -> None:
-    """Raise an error unless every reference stands on the other side."""
     ends = groups.side[plan.row], groups.side[plan.reference]
     wrong = (ends[0] < 0) | (ends[1] < 0) | (ends[0] == ends[1])
     if wrong.any():
@@ -202,3 +175,62 @@ def _check_sides(plan: MatchPlan, groups: Groups, name: str) -> None:
             f"that have no value of {groups.name!r}; the first is row {int(plan.row[at])} with row "
             f"{int(plan.reference[at])}. A reference is a row of the other group."
         )
+    _warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
+    return plan
+
+
+def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: list[str]) -> None:
+    """Say which rows have no reference, and why."""
+    if not len(plan.unmatched):
+        return
+    groups = setting.groups
+    reasons = []
+    if groups.n_missing:
+        reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
+    for side, word in ((0, "unprivileged"), (1, "privileged")):
+        for code, label in enumerate(labels.names):
+            same = labels.codes == code
+            if (same & (groups.side == 1 - side)).any():
+                continue
+            alone = int(np.count_nonzero(same & (groups.side == side)))
+            if alone:
+                reasons.append(f"{alone} {word} rows have {label}, which the other group never has")
+    hint = " Fewer bins would leave out fewer." if reasons and labels.classes is None else ""
+    warn(
+        f"{len(plan.unmatched)} of {plan.n_rows} rows have no reference and stay as they are: "
+        f"{'; '.join([*reasons, *others])}.{hint}",
+        UnmatchedRowsWarning,
+    )
+
+
+def _warn_few(strata: list[Stratum], labels: Labels, n_neighbors: int) -> None:
+    """Say of which labels a side has too few rows, or one that is the reference of many."""
+    few, lone = [], []
+    for stratum in strata:
+        for rows, others, word in ((*stratum, "privileged"), (*stratum[::-1], "unprivileged")):
+            if not len(rows) or not len(others):
+                continue
+            text = f"{len(others)} {word} for {len(rows)} rows with {labels.names[labels.codes[rows[0]]]}"
+            if len(others) < n_neighbors:
+                few.append(text)
+            elif len(others) == 1 and len(rows) >= _MANY:
+                lone.append(text)
+    if few:
+        warn(
+            f"Some rows have fewer than n_neighbors={n_neighbors} references, because the other group has no "
+            f"more rows with their label: {_some(few)}. They have all there are; give a smaller n_neighbors "
+            "to treat all rows alike.",
+            FewReferencesWarning,
+        )
+    if lone:
+        hint = " Fewer bins would give more choice." if labels.classes is None else ""
+        warn(
+            "Many rows share their only reference, because the other group has one row with their label: "
+            f"{_some(lone)}.{hint}",
+            FewReferencesWarning,
+        )
+
+
+def _some(texts: list[str], limit: int = 4) -> str:
+    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return "; ".join(texts[:limit]) + more

@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,7 @@ from fairshap.edits import (
     Rejection,
     Selector,
     Threshold,
+    check_counterfactuals,
     describe_counterfactuals,
     is_risk,
     make_constraints,
@@ -56,9 +57,6 @@ _SELECTORS: dict[str, Callable[[float], Selector]] = {
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
 _EACH, _GROUPED = "each column", "feature groups"
-
-#: The parameters that make a candidate, None for one that is no repair.
-Candidate: TypeAlias = dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -240,120 +238,130 @@ def tune(
     """
     check_objective(objective)
     if not 0 <= max_accuracy_drop <= 1:
-        raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+        raise InputError(
+            f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.", parameter="max_accuracy_drop"
+        )
     seed = draw_seed(random_state)
     who = {"sensitive": sensitive, "privileged": privileged}
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(template.estimator, "tune")
     made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
     cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, seed)
-    trials, candidates = _trials(cv.template, made, feature_groups, each_column)
+    tried = _trials(cv.template, made, feature_groups, each_column)
+    trials = [trial for trial, _ in tried]
     evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
-    kept = [k for k, trial in enumerate(trials) if trial.name not in failed]
-    trials, candidates = [trials[k] for k in kept], [candidates[k] for k in kept]
-    if failed and not any(candidates):
+    tried = [(trial, changes) for trial, changes in tried if trial.name not in failed]
+    if not any(changes for _, changes in tried):
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     warn_if_noise(evaluation.measures, evaluation.noise, cv.problem.groups.name)
-    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials], seed)
+    ranking = Ranking(evaluation, objective, [trial.is_plain for trial, _ in tried], seed)
     n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
     allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
     allowed[0] = True
     taken, reason = ranking.recommend(allowed)
-    is_repair = np.array([candidate is not None for candidate in candidates])
+    is_repair = np.array([changes is not None for _, changes in tried])
     best = taken
     if not is_repair[taken]:
         best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    repair = clone(template).set_params(**{**(candidates[best] or {}), "random_state": random_state})
+    repair = clone(template).set_params(**tried[best][1] or {}, random_state=random_state)
     name = evaluation.names[taken]
     return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
 
 
 def _candidates(
-    template: FairSHAP,
-    thresholds: Sequence[float],
-    selectors: Any,
-    counterfactuals: Any,
-    reject_if: Any,
-) -> list[tuple[str, dict[str, Any]]]:
-    """Return the name and the parameters of each repair that is tried."""
+    template: FairSHAP, thresholds: Sequence[float], selectors: Any, counterfactuals: Any, reject_if: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the parameters of each repair that is tried, by name."""
     if not len(thresholds):
         raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
     if template.selector is not None or template.threshold is not None:
         raise InputError("tune tries selectors with thresholds; name them in selectors and thresholds.")
-    constraints = make_constraints(template.constraints)
-    rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
-    rejections = [constraints.reject_if]
+    own = make_constraints(template.constraints)
+    limits: dict[Rejection, EditConstraints | None] = {own.reject_if: template.constraints}
     if reject_if is not None:
-        rejections = _each_once("reject_if", reject_if, "[None, 'label_less_likely']")
-        if constraints.reject_if is not None:
+        if own.reject_if is not None:
             raise InputError("reject_if is given twice; give it here and not in constraints.")
-    limits: dict[Rejection, EditConstraints] = {
-        one: clone(constraints).set_params(reject_if=one) for one in rejections
-    }
-    named = []
+        rejections = _each_once("reject_if", reject_if, "[None, 'label_less_likely']")
+        limits = {one: clone(own).set_params(reject_if=one) for one in rejections}
+    rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
+    for one in rows:
+        check_counterfactuals(one)
+    made: dict[str, dict[str, Any]] = {}
+    alone: list[CounterfactualRows] = ["all", *(one for one in rows if is_risk(one))]
+    for one in alone:
+        # A single rejection is that of the repair, also if counterfactuals alone are recommended.
+        constraints = next(iter(limits.values())) if len(limits) == 1 else template.constraints
+        changes = {"selector": Threshold(np.inf), "constraints": constraints, "counterfactuals": one}
+        made[f"{describe_counterfactuals(one)}, no edits"] = changes
+    named = _named_selectors(thresholds, selectors)
+    for (rejection, constraints), (name, selector), one in itertools.product(
+        limits.items(), named.items(), rows
+    ):
+        parts = [name]
+        parts += [f"reject_if {rejection}"] if rejection and len(limits) > 1 else []
+        parts += [describe_counterfactuals(one)] if one is not None else []
+        made[", ".join(parts)] = {
+            "selector": selector,
+            "constraints": constraints,
+            "counterfactuals": one,
+        }
+    return made
+
+
+def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, Selector]:
+    """Return the selectors that are tried, by name."""
+    named: dict[str, Selector] = {}
     for selector in _each_once("selectors", selectors, "['threshold', 'optimal']"):
         if isinstance(selector, Selector):
-            named.append((repr(selector), selector))
+            named[repr(selector)] = selector
             continue
-        if selector not in _SELECTORS:
+        if not isinstance(selector, str) or selector not in _SELECTORS:
             raise InputError(
                 f"selectors names {selector!r}; give {listing(_SELECTORS)} or a selector such as Budget(500)."
                 f"{did_you_mean(selector, list(_SELECTORS))}"
             )
         places = _FEWER.get(selector, range(len(thresholds)))
         for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-            named.append((f"{selector} {threshold:g}", _SELECTORS[selector](threshold)))
-    only = limits[rejections[0]] if len(rejections) == 1 else constraints
-    made: list[tuple[str, dict[str, Any]]] = [
-        (
-            f"{describe_counterfactuals(one)}, no edits",
-            {"selector": Threshold(np.inf), "constraints": only, "counterfactuals": one},
-        )
-        for one in dict.fromkeys(["all", *(one for one in rows if is_risk(one))])
-    ]
-    for rejection, (name, selector), one in itertools.product(rejections, named, rows):
-        parts = [name]
-        parts += [f"reject_if {rejection}"] if rejection and len(rejections) > 1 else []
-        parts += [describe_counterfactuals(one)] if one is not None else []
-        changes = {"selector": selector, "constraints": limits[rejection], "counterfactuals": one}
-        made.append((", ".join(parts), changes))
-    for _, changes in made:
-        Recipe(**changes)
-    return made
+            named[f"{selector} {threshold:g}"] = _SELECTORS[selector](threshold)
+    return named
 
 
 def _trials(
-    template: Any, made: list[tuple[str, dict[str, Any]]], feature_groups: PlayersLike, each_column: bool
-) -> tuple[list[Trial], list[Candidate]]:
-    """Return the trial of each candidate, and its parameters."""
-    who = {"sensitive": template.sensitive, "privileged": template.privileged}
+    template: Any, made: dict[str, dict[str, Any]], feature_groups: PlayersLike, each_column: bool
+) -> list[tuple[Trial, dict[str, Any] | None]]:
+    """Return all trials, with the parameters of those that are repairs."""
     estimator = template._estimator()
-    dropped = make_method("rsa", estimator=estimator, **who)
-    without = Trial("without the sensitive column", train=partial(train_method, dropped, estimator))
-    trials, candidates = [Trial("baseline"), without], [None, None]
+    who = {"sensitive": template.sensitive, "privileged": template.privileged}
+    train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
+    trials: list[tuple[Trial, dict[str, Any] | None]] = [
+        (Trial("baseline"), None),
+        (Trial("without the sensitive column", train=train), None),
+    ]
     kinds = [_EACH] if feature_groups is None else [_EACH, _GROUPED] if each_column else [_GROUPED]
     for kind in kinds:
         explainer = clone(make_explainer(template.explainer))
         if kind == _GROUPED:
             explainer.set_params(feature_groups=feature_groups)
         sampler = with_params(template, explainer=explainer)
-        for name, changes in made:
-            is_alone = changes["selector"].reach(0.0) == np.inf
-            if is_alone and kind != kinds[0]:
-                continue
-            shown = name if is_alone or len(kinds) == 1 else f"{name}, {kind}"
-            trials.append(Trial(shown, sampler, Recipe(**changes)))
-            candidates.append(changes | ({"explainer": explainer} if kind == _GROUPED else {}))
-    return trials, candidates
+        for name, changes in made.items():
+            constraints = make_constraints(changes["constraints"])
+            trial = Trial(name, sampler, Recipe(**changes | {"constraints": constraints}))
+            if len(kinds) > 1 and not trial.is_plain:
+                trial = replace(trial, name=f"{name}, {kind}")
+            if kind == kinds[0] or not trial.is_plain:
+                trials.append((trial, changes | ({"explainer": explainer} if kind == _GROUPED else {})))
+    return trials
 
 
 def _each_once(name: str, values: Any, example: str) -> list[Any]:
     """Return what is tried of something, each once."""
     found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
     if not found:
-        raise InputError(f"{name}={values!r} must be a list of at least one, such as {example}.")
+        raise InputError(
+            f"{name}={values!r} must be a list of at least one, such as {example}.", parameter=name
+        )
     once: list[Any] = []
     once += (value for value in found if not any(value is one or value == one for one in once))
     return once
@@ -364,6 +372,7 @@ def _share(max_edits: int | float | None, n_cells: int) -> float:
         return 1.0
     if isinstance(max_edits, bool) or not max_edits >= 0:
         raise InputError(
-            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
+            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1.",
+            parameter="max_edits",
         )
     return max_edits if max_edits < 1 else max_edits / n_cells

@@ -1,0 +1,270 @@
+"""Blocks of similar rows, and the bounding box of each block."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairshap._kernels.compiling import compiled
+from fairshap._kernels.neighbors.distance import Terms
+from fairshap._typing import AnyCodes, Bools, Bytes, Floats, Ints
+
+# The rows of a block at most: a constant, so that loops over a block need no remainder.
+ROWS = 64
+# The blocks of a group, whose bounds are taken together: a constant, so that loops need no remainder.
+LANES = 64
+
+# The rows of a part that are looked at before it is split: enough to see where it is wide.
+_SAMPLE = 512
+# A category is rare if fewer than one in so many rows have it.
+_RARE = 16
+# Splits above a part after which it is split in the middle: no table has the tree degenerate.
+_DEEPEST = 256
+# The categories told apart in bounds: others share a bucket with one of them.
+_BUCKETS = 256
+# The bytes that the buckets of all blocks may take.
+_BUCKET_BYTES = 1 << 26
+
+
+class Rows(NamedTuple):
+    """The rows of one side, each in one piece."""
+
+    #: shape (rows, columns of numbers), 0 where one is missing
+    numbers: Floats
+    #: shape (rows, columns with missing numbers, which are the last), 1 where one is missing
+    missing: Bytes
+    #: shape (rows, columns of categories), from 0 on
+    codes: AnyCodes
+
+
+class Buckets(NamedTuple):
+    """The categories of each column, told apart by their last bits."""
+
+    #: The bits that count
+    mask: int
+    #: shape (columns of categories + 1,): where the buckets of each column begin
+    offsets: Ints
+
+
+@compiled
+def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start: Bools) -> None:
+    """Order the rows so that similar ones stand together, and mark where blocks of them start.
+
+    A tree: a part with too many rows is split in two by the column in which its rows are farthest apart.
+    ``order`` counts the rows up at first; within a block they still ascend.
+    """
+    aside = np.empty(len(order), dtype=np.int64)
+    counts = np.empty(buckets.mask + 1, dtype=np.int64)
+    # The smaller part is split first, so that no more parts wait than the number of rows has bits.
+    starts, stops, depths = np.zeros(65, np.int64), np.zeros(65, np.int64), np.zeros(65, np.int64)
+    stops[0] = len(order)
+    n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, stop, depth = starts[n_waiting], stops[n_waiting], depths[n_waiting] + 1
+        if stop - start <= ROWS:
+            is_start[start] = True
+            continue
+        middle = start
+        if depth < _DEEPEST:
+            part = order[start:stop]
+            column, pivot, is_one = _widest(rows, terms, buckets, part, counts)
+            if column >= 0:
+                middle += _split(rows, buckets.mask, part, column, pivot, is_one, aside)
+        if middle in (start, stop):
+            middle = (start + stop) // 2
+        front = n_waiting if middle - start > stop - middle else n_waiting + 1
+        back = 2 * n_waiting + 1 - front
+        starts[front], stops[front], depths[front] = start, middle, depth
+        starts[back], stops[back], depths[back] = middle, stop, depth
+        n_waiting += 2
+
+
+@compiled
+def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints) -> tuple[int, float, bool]:
+    """Return the column to split by, where, and whether one category is split off.
+
+    The column is the one in which a row is farthest, on average, from the half where it is not: half the
+    variance of a number that is spread evenly, and a mismatch as often as two rows are parted. Columns of
+    categories come after those of numbers; -1 if all rows are equal.
+    """
+    weights, starts, mismatch = terms.weights, terms.starts, terms.mismatch
+    n_numbers = rows.numbers.shape[1]
+    step = max(1, len(part) // _SAMPLE)
+    n_seen = (len(part) + step - 1) // step
+    widest, column, pivot, is_one = 0.0, -1, 0.0, False
+    for k in range(n_numbers):
+        origin = rows.numbers[part[0], k]
+        total, squares = 0.0, 0.0
+        for i in range(0, len(part), step):
+            x = rows.numbers[part[i], k] - origin
+            total += x
+            squares += x * x
+        mean = total / n_seen
+        width = 0.5 * weights[k] * (squares / n_seen - mean * mean)
+        if width > widest:
+            widest, column, pivot = width, k, origin + mean
+    run = 0
+    for k in range(rows.codes.shape[1]):
+        run += int(k == starts[run + 1])
+        size = buckets.offsets[k + 1] - buckets.offsets[k]
+        for v in range(size):
+            counts[v] = 0
+        for i in range(0, len(part), step):
+            counts[rows.codes[part[i], k] & buckets.mask] += 1
+        most = 0
+        for v in range(size):
+            most = v if counts[v] > counts[most] else most
+        # The most frequent category is split off; many rare ones are halved.
+        is_frequent = counts[most] * _RARE >= n_seen
+        share = counts[most] / n_seen if is_frequent else 0.5
+        width = mismatch[run] * 2.0 * share * (1.0 - share)
+        if width > widest:
+            widest, column, is_one = width, n_numbers + k, is_frequent
+            if not is_frequent:
+                most, below = 0, counts[0]
+                while 2 * below < n_seen:
+                    most += 1
+                    below += counts[most]
+            pivot = float(most)
+    return column, pivot, is_one
+
+
+@compiled
+def _split(rows: Rows, mask: int, part: Ints, column: int, pivot: float, is_one: bool, aside: Ints) -> int:
+    """Move the rows on one side of the pivot to the front, in their order, and return their number."""
+    n_numbers = rows.numbers.shape[1]
+    n_front, n_aside = 0, 0
+    for i in range(len(part)):
+        row = part[i]
+        if column < n_numbers:
+            in_front = rows.numbers[row, column] < pivot
+        else:
+            bucket = rows.codes[row, column - n_numbers] & mask
+            in_front = bucket == pivot if is_one else bucket <= pivot
+        if in_front:
+            part[n_front] = row
+            n_front += 1
+        else:
+            aside[n_aside] = row
+            n_aside += 1
+    for i in range(n_aside):
+        part[n_front + i] = aside[i]
+    return n_front
+
+
+class Boxes(NamedTuple):
+    """What the cells of some sets of rows are within, ``LANES`` sets at a time."""
+
+    #: shape (sets / LANES, columns of numbers, LANES): the range, without bounds if one is missing
+    low: Floats
+    high: Floats
+    #: shape (sets / LANES, 2 x columns with missing numbers, LANES): 1 if none is present, missing
+    gone: Bytes
+    #: shape (sets / LANES, buckets of all columns, LANES): 1 if no category is in the bucket
+    absent: Bytes
+    #: shape (sets,): the lowest row
+    first: Ints
+
+
+class Blocks(NamedTuple):
+    """The rows of one side in blocks; cells beyond a block's rows repeat its last row."""
+
+    #: shape (rows,): the rows, block after block
+    order: Ints
+    #: shape (blocks + 1,): where the blocks begin
+    starts: Ints
+    #: shape (blocks, columns, ROWS)
+    numbers: Floats
+    missing: Bytes
+    codes: AnyCodes
+    buckets: Buckets
+    boxes: Boxes
+    #: The boxes of the groups of ``LANES`` blocks.
+    groups: Boxes
+
+
+def buckets_of(sizes: Ints, n_rows: int) -> Buckets:
+    """Return the buckets for columns of so many categories, in blocks of so many rows altogether."""
+    n_buckets = _BUCKETS
+    while n_buckets > 8 and np.minimum(sizes, n_buckets).sum() * n_rows > _BUCKET_BYTES * ROWS // 2:
+        n_buckets //= 2
+    return Buckets(n_buckets - 1, np.append(0, np.cumsum(np.minimum(sizes, n_buckets))))
+
+
+def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
+    """Return the rows in blocks of similar ones."""
+    n = len(rows.numbers)
+    order = np.arange(n)
+    is_start = np.zeros(n, dtype=np.bool_)
+    order_rows(rows, terms, buckets, order, is_start)
+    starts = np.append(np.flatnonzero(is_start), n)
+    n_blocks = len(starts) - 1
+    n_buckets = int(buckets.offsets[-1])
+    blocks = Blocks(
+        order,
+        starts,
+        np.empty((n_blocks, rows.numbers.shape[1], ROWS)),
+        np.empty((n_blocks, rows.missing.shape[1], ROWS), dtype=np.uint8),
+        np.empty((n_blocks, rows.codes.shape[1], ROWS), dtype=rows.codes.dtype),
+        buckets,
+        _open_boxes(rows, n_blocks, n_buckets),
+        _open_boxes(rows, -(-n_blocks // LANES), n_buckets),
+    )
+    fill_blocks(rows, blocks)
+    return blocks
+
+
+def _open_boxes(rows: Rows, n_sets: int, n_buckets: int) -> Boxes:
+    """Return boxes that hold no row yet."""
+    tiles, n_numbers = -(-n_sets // LANES), rows.numbers.shape[1]
+    return Boxes(
+        np.full((tiles, n_numbers, LANES), np.inf),
+        np.full((tiles, n_numbers, LANES), -np.inf),
+        np.ones((tiles, 2 * rows.missing.shape[1], LANES), dtype=np.uint8),
+        np.ones((tiles, n_buckets, LANES), dtype=np.uint8),
+        np.full(n_sets, len(rows.numbers)),
+    )
+
+
+@compiled
+def fill_blocks(rows: Rows, blocks: Blocks) -> None:
+    """Write the blocks' cells, and widen their boxes and those of their groups to hold them."""
+    n_whole = rows.numbers.shape[1] - rows.missing.shape[1]
+    boxes = blocks.boxes
+    for b in range(len(blocks.starts) - 1):
+        last = blocks.starts[b + 1] - 1
+        boxes.first[b] = blocks.order[blocks.starts[b]]
+        low, high = boxes.low[b // LANES, :, b % LANES], boxes.high[b // LANES, :, b % LANES]
+        gone, absent = boxes.gone[b // LANES, :, b % LANES], boxes.absent[b // LANES, :, b % LANES]
+        for j in range(ROWS):
+            row = blocks.order[min(blocks.starts[b] + j, last)]
+            for k in range(rows.numbers.shape[1]):
+                x = rows.numbers[row, k]
+                blocks.numbers[b, k, j] = x
+                low[k], high[k] = min(low[k], x), max(high[k], x)
+            for h in range(rows.missing.shape[1]):
+                flag = rows.missing[row, h]
+                blocks.missing[b, h, j] = flag
+                gone[2 * h + flag] = 0
+            for k in range(rows.codes.shape[1]):
+                code = rows.codes[row, k]
+                blocks.codes[b, k, j] = code
+                absent[blocks.buckets.offsets[k] + (code & blocks.buckets.mask)] = 0
+        for h in range(rows.missing.shape[1]):
+            if gone[2 * h + 1] == 0:
+                low[n_whole + h], high[n_whole + h] = -np.inf, np.inf
+        _widen(blocks.groups, b // LANES, low, high, gone, absent, boxes.first[b])
+
+
+@compiled
+def _widen(boxes: Boxes, i: int, low: Floats, high: Floats, gone: Bytes, absent: Bytes, first: int) -> None:
+    """Widen box i to hold another one."""
+    tile, lane = i // LANES, i % LANES
+    for k in range(len(low)):
+        boxes.low[tile, k, lane] = min(boxes.low[tile, k, lane], low[k])
+        boxes.high[tile, k, lane] = max(boxes.high[tile, k, lane], high[k])
+    for k in range(len(gone)):
+        boxes.gone[tile, k, lane] &= gone[k]
+    for k in range(len(absent)):
+        boxes.absent[tile, k, lane] &= absent[k]
+    boxes.first[i] = min(boxes.first[i], first)

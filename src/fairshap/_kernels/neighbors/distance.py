@@ -1,0 +1,210 @@
+"""Distances of mixed rows, and the plain search that compiled ones are held against."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from fairshap._typing import Advance, Bools, Codes, Floats, Ints
+
+# Two one-hot vectors of different categories are sqrt(2) apart.
+MISMATCH = 2.0
+
+# The categories of a run at most, so that a byte can count them.
+_COUNTABLE = 255
+# The distances held at a time: 4 Mi of them are 32 MiB.
+_BLOCK_CELLS = 1 << 22
+
+#: The nearest rows and their squared distances, there and back.
+Found: TypeAlias = tuple[Ints, Floats, Ints, Floats]
+
+# Comparisons of cells up to which numpy is done before compiled code is even loaded.
+_SMALL = 50_000_000
+
+
+class Costs(NamedTuple):
+    """What a difference adds to the squared distance of two rows."""
+
+    #: shape (columns of numbers,): a squared difference of one
+    weights: Floats
+    #: shape (columns of numbers,): a number that one of the rows lacks
+    lacking: Floats
+    #: shape (columns of categories,): a category that differs
+    mismatch: Floats
+
+
+class Terms(NamedTuple):
+    """Costs in the order in which they are summed.
+
+    First the columns of numbers that every row has, then those with missing ones, then the categories, in
+    runs of columns that cost the same: mismatches are counted within a run, and the costs of the runs summed
+    by themselves. It is always the same order, because ties follow the last bit.
+    """
+
+    #: shape (columns of numbers,)
+    weights: Floats
+    lacking: Floats
+    #: shape (runs + 1,): where the runs of categories begin
+    starts: Ints
+    #: shape (runs,)
+    mismatch: Floats
+
+
+def equal_costs(weights: Floats, n_categories: int, mismatch: float = MISMATCH) -> Costs:
+    """Return costs by which every category that differs and every number that is lacking counts the same."""
+    return Costs(weights, np.full(len(weights), mismatch), np.full(n_categories, mismatch))
+
+
+def terms_of(costs: Costs, holes: Bools) -> tuple[Ints, Ints, Terms]:
+    """Return the order of the columns of numbers, that of the categories, and the costs in these orders.
+
+    ``holes`` says which columns of numbers may have missing ones.
+
+    Examples
+    --------
+    >>> costs = Costs(np.ones(3), np.ones(3), np.array([2.0, 5.0, 2.0]))
+    >>> numbers, categories, terms = terms_of(costs, np.array([False, True, False]))
+    >>> numbers.tolist(), categories.tolist(), terms.starts.tolist(), terms.mismatch.tolist()
+    ([0, 2, 1], [0, 2, 1], [0, 2, 3], [2.0, 5.0])
+    """
+    numbers = np.argsort(holes, kind="stable")
+    categories = np.argsort(costs.mismatch, kind="stable")
+    mismatch = costs.mismatch[categories]
+    starts: list[int] = []
+    for k in range(len(mismatch)):
+        if not starts or mismatch[k] != mismatch[starts[-1]] or k - starts[-1] == _COUNTABLE:
+            starts.append(k)
+    terms = Terms(
+        costs.weights[numbers],
+        costs.lacking[numbers],
+        np.array([*starts, len(mismatch)], dtype=np.int64),
+        mismatch[starts],
+    )
+    return numbers, categories, terms
+
+
+def is_large(sizes: list[tuple[int, int]], n_columns: int) -> bool:
+    """Say whether searches among so many rows on either side are worth compiled code."""
+    return sum(n * m for n, m in sizes) * n_columns > _SMALL
+
+
+def squared_distances(
+    numbers: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
+    costs: Costs,
+) -> Floats:
+    """Return the squared distances of rows to others, as many as their shapes make without the last axis.
+
+    Rows of shape (n, 1, columns) and (m, columns) make n x m distances, two blocks of the same shape one for
+    each pair. ``sum(weight (a - b)^2)`` over the numbers, plus what it costs for each number that is present
+    on one side and missing (NaN) on the other and for each category that differs; ``holes`` says which
+    columns of numbers may have missing ones.
+    """
+    by_number, by_category, terms = terms_of(costs, holes)
+    squared = np.zeros(np.broadcast_shapes(numbers.shape[:-1], other_numbers.shape[:-1]))
+    for column, weight, lacking in zip(by_number, terms.weights, terms.lacking, strict=True):
+        a, b = numbers[..., column], other_numbers[..., column]
+        gap = b - a
+        with np.errstate(over="ignore"):
+            term = weight * (gap * gap)
+        if holes[column]:
+            term = np.where(np.isnan(a) != np.isnan(b), lacking, np.where(np.isnan(term), 0.0, term))
+        squared += term
+    differing = np.zeros(squared.shape)
+    for start, stop, mismatch in zip(terms.starts[:-1], terms.starts[1:], terms.mismatch, strict=True):
+        mismatches = np.zeros(squared.shape, dtype=np.int32)
+        for column in by_category[start:stop]:
+            mismatches += codes[..., column] != other_codes[..., column]
+        differing += mismatch * mismatches
+    return squared + differing
+
+
+def nearest_both_ways(
+    numbers: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    costs: Costs,
+    *,
+    k: int = 1,
+    compiled: bool = False,
+    n_threads: int = 1,
+    advance: Advance = None,
+) -> Found:
+    """Return each row's k nearest rows on the other side, in both directions.
+
+    The result is the same, to the last bit, whether or not the code is ``compiled``, for any number of
+    threads. ``advance`` is called with the number of rows, of both sides, that were finished since the last
+    call; an error that it raises ends the search.
+
+    Returns
+    -------
+    nearest, squared : ndarray, shape (rows of the first block, k)
+        The nearest rows of the second block and their squared distances, the nearest first; ties go to the
+        lowest row. There are fewer columns than k if the second block has fewer rows.
+    other_nearest, other_squared : ndarray, shape (rows of the second block, k)
+        The same, the other way round.
+    """
+    n, m = len(numbers), len(other_numbers)
+    if not n or not m:
+        return *_none_found(n, m, k), *_none_found(m, n, k)
+    holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
+    sides = numbers, codes, other_numbers, other_codes, holes, costs
+    if compiled:
+        from fairshap._kernels.neighbors.search import search
+
+        return search(*sides, k=k, n_threads=n_threads, advance=advance)
+    return search_plainly(*sides, k=k, advance=advance)
+
+
+def search_plainly(
+    numbers: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
+    costs: Costs,
+    *,
+    k: int = 1,
+    advance: Advance = None,
+) -> Found:
+    """Search with numpy, a block of distances at a time: what compiled searches are held against."""
+    n, m = len(numbers), len(other_numbers)
+    nearest, squared = _none_found(n, m, k)
+    other_nearest, other_squared = np.empty((m, 0), dtype=np.int64), np.empty((m, 0))
+    for block in _blocks(n, m):
+        distances = squared_distances(
+            numbers[block, None], codes[block, None], other_numbers, other_codes, holes, costs
+        )
+        nearest[block], squared[block] = _lowest(distances, k)
+        rows, nearer = _lowest(distances.T, k)
+        # The rows of the blocks ascend, so that of equally near ones the lowest stands first.
+        candidates = np.hstack([other_nearest, rows + block.start])
+        place, other_squared = _lowest(np.hstack([other_squared, nearer]), k)
+        other_nearest = np.take_along_axis(candidates, place, axis=1)
+        if advance:
+            advance(block.stop - block.start)
+    if advance:
+        advance(m)
+    return nearest, squared, other_nearest, other_squared
+
+
+def _none_found(n: int, m: int, k: int) -> tuple[Ints, Floats]:
+    """Return room for the k nearest of m rows, for each of n."""
+    return np.empty((n, min(k, m)), dtype=np.int64), np.empty((n, min(k, m)))
+
+
+def _lowest(distances: Floats, k: int) -> tuple[Ints, Floats]:
+    """Return where the k lowest numbers of each row stand, of equal ones the first, and the numbers."""
+    ordered = distances.argmin(axis=1)[:, None] if k == 1 else distances.argsort(axis=1, kind="stable")
+    place = ordered[:, :k]
+    return place, np.take_along_axis(distances, place, axis=1)
+
+
+def _blocks(n: int, m: int) -> Iterator[slice]:
+    size = max(1, _BLOCK_CELLS // max(m, 1))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

@@ -1,0 +1,247 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t as student
+from sklearn.linear_model import LogisticRegression
+
+from fairshap import datasets, metrics
+from fairshap._crossval import MEASURES, Measures, Predictions, critical_value, judge
+from fairshap._crossval.measures import newcombe
+from fairshap._problem import Setting
+from tests.conftest import examples
+
+ACCURACY, DR, DP, EO, PQP = (list(MEASURES).index(name) for name in ("accuracy", "dr", "dp", "eo", "pqp"))
+
+
+def made_folds(rng, n=400, shares=(0.5, 0.5), rates=(0.5, 0.5), base=0.4, n_folds=4, n_repeats=1):
+    """Folds of rows whose groups are predicted positive at given rates, whatever their label."""
+    true = rng.random(n) < base
+    group = np.repeat(np.arange(len(shares)), np.round(np.array(shares) * n).astype(int))
+    folds = []
+    for _ in range(n_repeats):
+        predicted = rng.random(n) < np.array(rates)[group]
+        folds += [
+            Predictions(rows, true[rows], predicted[rows], group[rows], rng.random(len(rows)))
+            for rows in np.array_split(rng.permutation(n), n_folds)
+        ]
+    return folds
+
+
+@examples(50)
+@given(st.integers(0, 1000), st.integers(2, 4), st.integers(1, 3))
+def test_the_levels_are_the_metrics_of_all_held_out_rows_together(seed, n_groups, n_folds):
+    rng = np.random.default_rng(seed)
+    shares, rates = np.full(n_groups, 1 / n_groups), rng.random(n_groups)
+    folds = made_folds(rng, 480, shares, rates, n_folds=n_folds)
+    measured = Measures.of([folds], [f"g{k}" for k in range(n_groups)])
+    true, predicted, group, risk = (
+        np.concatenate([getattr(fold, name) for fold in folds])
+        for name in ("true", "predicted", "group", "risk")
+    )
+    who = {"sensitive_features": group, "positive": True}
+    expected = [
+        metrics.accuracy(true, predicted),
+        risk.mean(),
+        metrics.demographic_parity_difference(true, predicted, **who),
+        metrics.equal_opportunity_difference(true, predicted, **who),
+    ]
+    assert_allclose(measured.values[0, [ACCURACY, DR, DP, EO]], expected, atol=1e-12)
+    table = measured.groups(0).set_index("group")
+    for measure, rate in (("dp", "positive_rate"), ("eo", "true_positive_rate"), ("pqp", "precision")):
+        value = measured.values[0, list(MEASURES).index(measure)]
+        if np.isnan(value):
+            assert measured.pair(0, measure) is None
+            continue
+        high, low = measured.pair(0, measure)
+        assert_allclose(value, table.loc[high, rate] - table.loc[low, rate], atol=1e-12)
+        if not table["few"].any() and table[rate].notna().all() and measure != "pqp":
+            assert_allclose(value, table[rate].max() - table[rate].min(), atol=1e-12)
+
+
+def test_gaps_that_cancel_between_folds_are_no_gap():
+    # One fold favors one group, the other fold the other: the mean of absolute gaps would be 0.5.
+    group = np.tile([0, 1], 100)
+    rows, true = np.arange(200), np.zeros(200, dtype=bool)
+    favored = np.where(rows < 100, group == 0, group == 1)
+    predicted = favored & (rows % 4 < 2)
+    folds = [
+        Predictions(part, true[part], predicted[part], group[part], np.zeros(100))
+        for part in np.split(rows, 2)
+    ]
+    measured = Measures.of([folds], ["a", "b"])
+    assert measured.values[0, DP] == 0
+    assert measured.low[0, DP] < 0 < measured.high[0, DP]
+
+
+def test_the_widest_pair_is_told_whoever_is_privileged():
+    rng = np.random.default_rng(0)
+    folds = made_folds(rng, 900, (1 / 3, 1 / 3, 1 / 3), (0.53, 0.19, 0.84))
+    measured = Measures.of([folds], ["a", "b", "c"])
+    assert measured.pair(0, "dp") == ("c", "b")
+    assert measured.values[0, DP] == pytest.approx(0.65, abs=0.06)
+
+
+def test_a_small_group_of_several_is_named_but_not_compared():
+    rng = np.random.default_rng(0)
+    folds = made_folds(rng, 400, (0.45, 0.5, 0.05), (0.5, 0.4, 1.0))
+    measured = Measures.of([folds], ["a", "b", "tiny"])
+    assert "tiny" not in measured.pair(0, "dp")
+    assert measured.groups(0).set_index("group")["few"].to_dict() == {"b": False, "a": False, "tiny": True}
+    # Of two groups both are compared, however small.
+    two = Measures.of([made_folds(rng, 400, (0.95, 0.05), (0.5, 1.0))], ["a", "tiny"])
+    assert two.pair(0, "dp") == ("tiny", "a")
+    assert not two.groups(0)["few"].any()
+
+
+def test_rows_without_a_group_count_for_accuracy_alone():
+    true = np.ones(60, dtype=bool)
+    group = np.repeat([0, 1, -1], 20)
+    folds = [Predictions(np.arange(60), true, group >= 0, group, np.zeros(60))]
+    measured = Measures.of([folds], ["a", "b"])
+    assert_allclose(measured.values[0, [ACCURACY, DP, EO]], [2 / 3, 0, 0])
+    assert measured.groups(0)["group"].tolist() == ["a", "b", "missing"]
+
+
+def test_a_rate_of_nothing_is_no_gap():
+    true = np.repeat([True, False], 50)
+    group = np.tile([0, 1], 50)
+    # Nobody of the second group is predicted positive: there is no precision to compare.
+    folds = [Predictions(np.arange(100), true, group == 0, group, np.zeros(100))]
+    measured = Measures.of([folds, folds], ["a", "b"])
+    assert measured.values[0, DP] == 1
+    assert np.isnan(measured.values[0, PQP])
+    change, low, high = measured.changes()
+    assert np.isnan(change[1, PQP])
+    known = [ACCURACY, DR, DP, EO]
+    assert_array_equal(change[1, known], 0)
+    assert (low[1, known] <= 0).all()
+    assert (high[1, known] >= 0).all()
+
+
+@pytest.mark.parametrize("n", [500, 2000])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("base", [0.35, 0.6, 0.9])
+def test_the_interval_of_a_gap_covers_what_it_says(n, share, gap, base):
+    rng = np.random.default_rng(0)
+    m = round(n * share)
+    n, p, q = n - m, base, base - gap
+    found = newcombe(rng.binomial(n, p, 40_000) / n, n, rng.binomial(m, q, 40_000) / m, m, critical_value())
+    covered = ((found[0] <= gap) & (gap <= found[1])).mean()
+    assert 0.935 <= covered <= 0.965
+
+
+def test_the_intervals_of_gaps_are_those_of_the_counts():
+    folds = made_folds(np.random.default_rng(0), 500, (0.8, 0.2), (0.5, 0.3))
+    measured = Measures.of([folds], ["a", "b"])
+    table = measured.groups(0).set_index("group")
+    rate, rows = table["positive_rate"], table["rows"]
+    assert_allclose(
+        (measured.low[0, DP], measured.high[0, DP]),
+        newcombe(rate["a"], rows["a"], rate["b"], rows["b"], critical_value()),
+    )
+
+
+def test_with_several_groups_the_interval_of_the_widest_pair_covers_it():
+    # All groups are alike: what is widest is so by chance, and 0 must be covered all the same.
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        folds = made_folds(rng, 600, np.full(5, 0.2), np.full(5, 0.4), n_folds=1)
+        measured = Measures.of([folds], list("abcde"))
+        held += measured.low[0, DP] <= 0
+    assert 0.93 <= held / 400 <= 0.98
+
+
+def test_the_interval_of_a_change_covers_it():
+    rng = np.random.default_rng(0)
+    true = np.repeat([True, False], 300)
+    group = np.tile([0, 0, 1], 200)
+    held = np.zeros(len(MEASURES))
+    for _ in range(500):
+        first = rng.random(600) < np.array([0.6, 0.4])[group]
+        # A tenth of the first group's positives are taken away, a tenth of the second's negatives given.
+        flip = rng.random(600) < 0.1
+        second = np.where(flip & (group == 0), False, np.where(flip & (group == 1), True, first))
+        parts = [
+            [Predictions(np.arange(600), true, predicted, group, np.zeros(600))]
+            for predicted in (first, second)
+        ]
+        _, low, high = Measures.of(parts, ["a", "b"]).changes()
+        held += (low[1] <= -0.12) & (high[1] >= -0.12)
+    assert ((held[[DP, EO]] / 500 >= 0.93) & (held[[DP, EO]] / 500 <= 0.975)).all()
+
+
+def test_repeats_tell_more_than_one_draw_and_less_than_as_many_rows():
+    rng = np.random.default_rng(0)
+    once = Measures.of([made_folds(rng, n_repeats=1)], ["a", "b"])
+    often = Measures.of([made_folds(rng, n_repeats=4)], ["a", "b"])
+    widths = [found.high[0, DP] - found.low[0, DP] for found in (once, often)]
+    assert 0.45 < widths[1] / widths[0] < 0.6
+    same = made_folds(rng, n_folds=2)
+    twice = Measures.of([same + same], ["a", "b"])
+    alone = Measures.of([same], ["a", "b"])
+    assert_allclose(twice.high[0, [ACCURACY, DP, EO, PQP]], alone.high[0, [ACCURACY, DP, EO, PQP]])
+
+
+def test_the_interval_of_the_risk_is_that_between_folds():
+    rng = np.random.default_rng(0)
+    folds = made_folds(rng, 400, n_folds=4)
+    measured = Measures.of([folds], ["a", "b"])
+    means = np.array([fold.risk.mean() for fold in folds])
+    half = student.ppf(0.975, 3) * means.std(ddof=1) * np.sqrt(1 / 4 + 100 / 300)
+    assert_allclose(measured.high[0, DR], means.mean() + half)
+    # On one set of rows, it is that of the rows.
+    one = Measures.of([folds[:1]], ["a", "b"])
+    half = critical_value() * folds[0].risk.std() / np.sqrt(100)
+    assert_allclose(one.high[0, DR], folds[0].risk.mean() + half)
+
+
+def test_draws_spread_as_the_intervals_do_and_follow_the_seed():
+    rng = np.random.default_rng(0)
+    folds = made_folds(rng, 2000, (0.5, 0.5), (0.6, 0.4))
+    measured = Measures.of([folds, folds], ["a", "b"])
+    drawn = measured.draws(4000, 1)
+    assert drawn.shape == (2, 4000, len(MEASURES))
+    assert_allclose(drawn[0], drawn[1], atol=1e-9)
+    assert_array_equal(drawn, measured.draws(4000, 1))
+    assert (drawn != measured.draws(4000, 2)).any()
+    width = (measured.high - measured.low)[0, [ACCURACY, DP, EO, PQP]]
+    assert_allclose(2 * critical_value() * drawn[0].std(axis=0)[[ACCURACY, DP, EO, PQP]], width, rtol=0.05)
+
+
+def test_a_model_is_judged_by_its_own_answers():
+    d = datasets.load("german", encoded=True)
+    X, y = d.X.to_numpy(), d.y.to_numpy()
+    place = d.X.columns.get_loc(d.sensitive)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    problem = Setting.read(X, y, sensitive=place, privileged=1.0)
+    measured = Measures.of([[judge(model, problem)]], problem.groups.names)
+    expected = [
+        metrics.accuracy(y, model.predict(X)),
+        metrics.discriminative_risk(model, X, sensitive=place, privileged=1.0),
+        metrics.demographic_parity_difference(y, model.predict(X), sensitive_features=X[:, place]),
+    ]
+    assert_allclose(measured.values[0, [ACCURACY, DR, DP]], expected, atol=1e-12)
+    some = np.arange(7, 300)
+    part = judge(model, problem, some)
+    assert_array_equal(part.predicted, model.predict(X[some]) == 1)
+    assert_array_equal(part.score, model.predict_proba(X[some])[:, 1])
+    assert_allclose(part.risk, judge(model, problem).risk[some])
+    # Scores are those of the positive label.
+    other = judge(model, Setting.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
+    assert_array_equal(other.score, -part.score)
+
+
+def test_the_same_groups_are_compared_in_every_measure_of_every_model():
+    # The third group has rows enough, but few of them positive, and all but two predicted negative.
+    group = np.repeat([0, 1, 2], [600, 400, 200])
+    true = np.concatenate([np.arange(600) % 2 == 0, np.arange(400) % 2 == 0, np.arange(200) < 25])
+    predicted = np.where(group < 2, true & (np.arange(1200) % 4 == 0), np.isin(np.arange(1200), [1000, 1150]))
+    folds = [Predictions(np.arange(1200), true, predicted, group, np.zeros(1200))]
+    measured = Measures.of([folds], ["a", "b", "c"])
+    assert measured.pair(0, "eo")[1] == "c"
+    assert measured.values[0, EO] == pytest.approx(0.5 - 1 / 25)
+    assert measured.pair(0, "pqp") == ("a", "c")
