@@ -30,9 +30,8 @@ def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequenc
         if path.is_dir():
             raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
         if not path.resolve().parent.is_dir():
-            raise FileError(
-                f"there is no folder {str(path.parent)!r}; make it with mkdir {shlex.quote(str(path.parent))}."
-            )
+            folder = str(path.parent)
+            raise FileError(f"there is no folder {folder!r}; make it with mkdir {shlex.quote(folder)}.")
         if path.exists():
             if any(path.samefile(source) for source in read):
                 raise FileError(f"{str(path)!r} is a file that is read, which is never overwritten.")

@@ -210,17 +210,11 @@ def _flush(code: int) -> int:
     except BrokenPipeError:
         return _unread()
     except OSError as error:
-        _discard_output()
-        return _fail(f"the output cannot be written: {error.strerror}.", USER_ERROR)
+        return _unread(_fail(f"the output cannot be written: {error.strerror}.", USER_ERROR))
     return code
 
 
-def _unread() -> int:
-    """Return the code for output that nobody reads any more."""
-    _discard_output()
-    return UNREAD
-
-
-def _discard_output() -> None:
-    """Point standard output at nothing, so that the interpreter's own flush at its end is quiet."""
+def _unread(code: int = UNREAD) -> int:
+    """Point standard output at nothing, so that the interpreter's own flush is quiet; return the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -16,7 +16,7 @@ from rich.table import Table
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
 from fairshap.cli._options import RunOptions, name_option
-from fairshap.exceptions import FairshapWarning
+from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
@@ -32,6 +32,7 @@ class Output:
         self.command = command
         self.run = run
         self.is_silent = run.json or (to_stderr and run.quiet)
+        self.warned: set[str] = set()
         file = sys.stderr if to_stderr else sys.stdout
         # In a pipe there is no width: a table is as wide as it needs to be.
         width = None if file.isatty() else 1000
@@ -65,19 +66,21 @@ class Output:
             print(json.dumps(plain({**head, **result}), indent=2, ensure_ascii=False))
 
     @contextmanager
-    def warnings(self, *ignored: type[FairshapWarning]) -> Iterator[None]:
-        """Print fairshap's warnings as notes, each once; those of other libraries are ignored."""
+    def warnings(self, *, of_edits: bool = False) -> Iterator[None]:
+        """Print fairshap's warnings as notes, each once; those of edits only where edits are the result."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
-            for category in ignored:
+            for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
                 warnings.simplefilter("ignore", category)
             try:
                 yield
             finally:
                 told = [one.message for one in caught if isinstance(one.message, FairshapWarning)]
                 for text in dict.fromkeys(name_option(str(one), one.parameter) for one in told):
-                    self.note(text)
+                    if text not in self.warned:
+                        self.note(text)
+                    self.warned.add(text)
 
 
 # ---- values as text and as JSON

@@ -116,6 +116,12 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> Problem:
     else:
         privileged = _read_privileged(frame, names, texts)
     y, positive = _read_target(frame[target], task.positive, notes)
+    # What a person may want to check in how columns were read.
+    notes += [
+        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
+        for name, inferred in source.inferred.items()
+        if name != target and inferred.note
+    ]
     repaired, said = find_repair(source, task, ledger)
     return Problem(
         source=source,
@@ -126,7 +132,7 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> Problem:
         privileged=privileged,
         positive=positive,
         repaired=repaired,
-        notes=[*notes, *_notes_on_columns(source, target), *([said] if said else [])],
+        notes=[*notes, *([said] if said else [])],
     )
 
 
@@ -252,23 +258,10 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
 
 
 def _known_positive(values: list[Any]) -> Any:
-    texts = {_label_text(value): value for value in values}
-    for negative, positive in _KNOWN:
-        if set(texts) == {negative, positive}:
-            return texts[positive]
-    return None
-
-
-def _label_text(value: Any) -> str:
-    number = plain(value)
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(value).casefold()
-
-
-def _notes_on_columns(source: _io.Source, target: str) -> list[str]:
-    """Return what a person may want to look at in how columns were read."""
-    said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
-    return [
-        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
-        for name, inferred in said
-        if inferred.note
-    ]
+    """Return the positive one of two labels, if that is known."""
+    texts = {}
+    for value in values:
+        number = plain(value)
+        is_whole = isinstance(number, float) and number.is_integer()
+        texts[str(int(number)) if is_whole else str(value).casefold()] = value
+    return next((texts[good] for bad, good in _KNOWN if set(texts) == {bad, good}), None)

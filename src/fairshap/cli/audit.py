@@ -15,7 +15,6 @@ from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures, records
 from fairshap.cli._problem import Problem
-from fairshap.exceptions import MarginWarning, NothingToRepairWarning
 from fairshap.model_selection import evaluate, evaluate_fitted
 
 
@@ -35,7 +34,7 @@ def audit(
     page.check()
     problem, estimator = open_task(output, task, ledger=on.edits, others=[page.report], force=page.force)
     who = {**problem.who, "positive": problem.positive}
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    with output.warnings():
         if is_frozen(estimator):
             measured = evaluate_fitted(estimator, problem.X, problem.y, **who)
         else:

@@ -8,7 +8,6 @@ import typer
 from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, split
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes, records
-from fairshap.exceptions import MarginWarning, NothingToRepairWarning
 from fairshap.model_selection import METHODS
 from fairshap.model_selection import evaluate as compare
 
@@ -33,7 +32,7 @@ def evaluate(
     problem, estimator = open_task(
         output, task, ledger=on.edits, trains="every method trains the model again"
     )
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    with output.warnings():
         evaluation = compare(
             problem.X,
             problem.y,

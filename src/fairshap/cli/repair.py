@@ -25,14 +25,6 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures, records
 from fairshap.cli._problem import Problem
-from fairshap.exceptions import (
-    CopiedAttributeWarning,
-    FewReferencesWarning,
-    MarginWarning,
-    NothingToRepairWarning,
-    PooledGroupsWarning,
-    UnmatchedRowsWarning,
-)
 
 
 def repair(
@@ -99,7 +91,7 @@ def repair_table(
         matcher=limits.matcher,
         **output.run.params,
     )
-    with output.warnings():
+    with output.warnings(of_edits=True):
         repair.fit(problem.X, problem.y)
     if is_auto:
         # The folds measure the repair that is written.
@@ -113,15 +105,7 @@ def repair_table(
     if is_frozen(retrained):
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
         return repair, None
-    # What is said of the whole table is not said again of each fold.
-    with output.warnings(
-        NothingToRepairWarning,
-        MarginWarning,
-        UnmatchedRowsWarning,
-        FewReferencesWarning,
-        PooledGroupsWarning,
-        CopiedAttributeWarning,
-    ):
+    with output.warnings():
         evaluation = evaluate(
             problem.X,
             problem.y,

@@ -21,7 +21,7 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, print_levels, print_noise, records
 from fairshap.edits import describe_counterfactuals
-from fairshap.exceptions import InputError, MarginWarning, NothingToRepairWarning
+from fairshap.exceptions import InputError
 
 
 def tune(
@@ -70,7 +70,7 @@ def tune(
         trains="tuning trains the model again",
     )
     more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    with output.warnings():
         tuning = try_repairs(
             problem.X,
             problem.y,
