@@ -6,6 +6,13 @@ import pytest
 
 from fairshap import datasets
 
+#: A quick model of few columns.
+FEW = [
+    "--model",
+    "logistic",
+    "--drop",
+    "code,credit_amount,duration,purpose,checking_account,saving_accounts",
+]
 WHO = ["--target", "risk", "--sensitive", "sex", "--privileged", "male"]
 
 
@@ -44,9 +51,11 @@ def run(tmp_path):
 @pytest.fixture
 def refuse(capsys):
     """Return a function that runs a command in this process, and gives the sentence that refuses it."""
-    from fairshap.cli._main import run as run_here
+    from fairshap.cli import run as run_here
 
     def command(*args, code=1):
+        # What a fixture printed meanwhile is none of it.
+        capsys.readouterr()
         assert run_here([str(arg) for arg in args]) == code
         said = capsys.readouterr()
         assert said.out == ""

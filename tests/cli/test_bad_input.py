@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from fairshap.cli._app import app
-from fairshap.cli._main import run as run_here
-from fairshap.cli._texts import _OPTIONS, name_option
-from fairshap.cli._writing import trial_folder
+from fairshap.cli import run as run_here
+from fairshap.cli._files import trial_folder
+from fairshap.cli._main import app
+from fairshap.cli._options import OPTIONS, name_option
 from tests.cli.conftest import WHO
 
 OUT = ["--out", "x.csv"]
@@ -29,7 +29,7 @@ OUT = ["--out", "x.csv"]
         (b"sex,risk\nmale,1\nfemale\n", "line 3"),
         (b"sex,risk\nmale,1\nfemale,\n", "the target, is missing in 1 of 2 rows"),
         (b"sex,risk\nmale,1\nfemale,1\n", "holds 1 in every row"),
-        (b"sex,risk\nmale,1\nfemale,2\nmale,3\n", "has 3 different values, 1, 2, 3; name the favourable"),
+        (b"sex,risk\nmale,1\nfemale,2\nmale,3\n", "has 3 different values, 1, 2, 3; name the favorable"),
         (b"sex,risk\nmale,bad\nfemale,good\n", "Give --positive bad or --positive good."),
         (b"sex,risk\nMale,1\nFemale,0\n", "which holds 'Female', 'Male'. Did you mean 'Male'?"),
         (b"\xff\xfe\x00", "--encoding"),
@@ -233,7 +233,7 @@ def test_the_parameter_of_an_error_is_told_as_an_option(text, parameter, said):
 
 def test_every_option_that_an_error_can_name_is_there():
     commands = typer.main.get_command(app).commands.values()
-    assert set(_OPTIONS.values()) <= {
+    assert set(OPTIONS.values()) <= {
         option for command in commands for p in command.params for option in p.opts
     }
 
@@ -292,10 +292,12 @@ def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):
 
 def test_options_that_take_a_few_words_say_which(capsys, people):
     for args, text in (
-        (["--guard", "True"], "--guard True is not known; give none, risk or label"),
-        (["--guard", "none,some"], "--guard some is not known; give none, risk or label"),
-        (["--guard", ""], "give none, risk or label"),
-        (["--augments", "some"], "give none, edited, all or a number"),
+        (
+            ["--reject-if", "True"],
+            "--reject-if True is not known; give none, risk_rises or label_less_likely",
+        ),
+        (["--reject-if", "none,some"], "--reject-if some is not known; give none, risk_rises or"),
+        (["--counterfactuals", "some"], "give none, edited, all or a number"),
         (["--objective", "dr,dp"], "or weights such as dr=1,dp=6"),
         (["--objective", "dr=1,dp"], "no number in 'dp'"),
         (["--objective", "dr=inf"], "give a finite one above 0"),
@@ -305,17 +307,26 @@ def test_options_that_take_a_few_words_say_which(capsys, people):
         said = " ".join(capsys.readouterr().err.replace("│", " ").split())
         assert text in said
     several = [
-        "repair",
-        people,
-        *WHO,
         "--out",
         people.with_name("out.csv"),
-        "--guard",
+        "--reject-if",
         "none",
-        "--guard",
-        "label",
+        "--reject-if",
+        "label_less_likely",
     ]
-    assert run_here([str(arg) for arg in several]) == 2
-    assert "--guard names several" in capsys.readouterr().err
-    assert run_here([str(arg) for arg in ("tune", people, *WHO, "--augments", "0")]) == 1
-    assert "--augments 0.0 is not a risk" in capsys.readouterr().err
+    assert run_here([str(arg) for arg in ("repair", people, *WHO, *several)]) == 2
+    assert "--reject-if names several" in capsys.readouterr().err
+    assert run_here([str(arg) for arg in ("tune", people, *WHO, "--counterfactuals", "0")]) == 1
+    assert "--counterfactuals 0.0 is not a risk" in capsys.readouterr().err
+
+
+def test_selectors_that_make_no_sense_are_refused(refuse, people, tmp_path):
+    repair = ["repair", people, *WHO, "--out", tmp_path / "x.csv"]
+    for args, text in (
+        (["--selector", "best"], "--selector best is not known; give one of threshold, budget"),
+        (["--selector", "budget"], "--selector budget needs --budget"),
+        (["--selector", "optimal", "--budget", "5"], "--budget goes with threshold, budget and iterative"),
+        (["--selector", "optimal", "--threshold", "auto"], "--threshold auto tries repairs by"),
+    ):
+        assert text in refuse(*repair, *args, code=2)
+    assert list(tmp_path.iterdir()) == []

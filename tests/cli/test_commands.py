@@ -12,23 +12,15 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fairshap import Edits, FairSHAP, datasets
-from fairshap.cli._main import run as run_here
+from fairshap import EditConstraints, Edits, FairSHAP, OptimalSubset, Threshold, datasets
+from fairshap._crossval import MEASURES, THRESHOLDS
+from fairshap.cli import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
 from fairshap.cli.tune import options_of
-from fairshap.estimators._trying import THRESHOLDS
-from tests.cli.conftest import WHO
+from tests.cli.conftest import FEW, WHO
 
 HEAD = {"fairshap", "schema", "command"}
-
-#: A quick model of few columns.
-FEW = [
-    "--model",
-    "logistic",
-    "--drop",
-    "code,credit_amount,duration,purpose,checking_account,saving_accounts",
-]
 
 
 def result(capsys, *args):
@@ -90,11 +82,12 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
         capsys, "repair", people, *WHO, "--out", out, "--folds", 2, "--frozen", "age,credit_amount"
     )
     assert set(found) == HEAD | {
-        *("data", "model", "threshold", "edits", "rows_edited", "by_column", "before", "after", "change"),
-        *("with_twins", "out", "ledger", "report", "folds", "repeats"),
+        *("data", "model", "selector", "threshold", "edits", "rows_edited", "by_column"),
+        *("folds", "repeats", "before", "after", "change", "out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
-    assert found["with_twins"]["dr"] < found["after"]["dr"]
+    for side in ("before", "after", "change"):
+        assert set(MEASURES) <= set(found[side])
     assert sum(found["by_column"].values()) == found["edits"] > 0
     assert not {"age", "credit_amount", "sex"} & set(found["by_column"])
     assert len(pd.read_parquet(out)) == 300
@@ -111,7 +104,7 @@ def test_evaluate_has_all_methods_with_intervals(capsys, people):
 
 
 def test_tune_recommends_within_the_limits(capsys, people):
-    args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--max-accuracy-drop", 0.05]
+    args = ["--folds", 2, "--repeats", 1, "--selectors", "threshold", "--max-accuracy-drop", 0.05]
     found = result(capsys, "tune", people, *WHO, *args)
     names = {"data", "model", "recommended", "reason", "repair", "dr_noise", "candidates", "report"}
     assert set(found) == HEAD | names
@@ -148,58 +141,79 @@ def test_an_audit_writes_a_report_and_changes_nothing(capsys, people, tmp_path):
     assert found["report"] == str(page)
     text = page.read_text()
     assert "Fairness audit of" in text
-    assert "nothing was changed." in text
+    assert "Nothing was changed." in text
     assert f"{found['measures']['dr']:.4f}" in text
     assert people.read_bytes() == before
 
 
 def test_tuning_reports_the_trade_off(capsys, people, tmp_path):
     page = tmp_path / "r.html"
-    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--report", page]
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--selectors", "threshold", "--report", page]
     found = result(capsys, "tune", people, *WHO, *args)
     text = html.unescape(page.read_text())
     assert "Pareto front" in text
     assert found["reason"] in text
 
 
-def test_tuning_tries_twins_of_rows_at_risk(capsys, people):
-    args = [*FEW, "--folds", 2, "--repeats", 1, "--strategies", "threshold", "--objective", "dr=1,dp=6"]
-    found = result(capsys, "tune", people, *WHO, *args, "--augments", "none,0.2")
+def test_tuning_tries_counterfactuals_of_rows_at_risk(capsys, people):
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--selectors", "threshold", "--objective", "dr=1,dp=6"]
+    found = result(capsys, "tune", people, *WHO, *args, "--counterfactuals", "none,0.2")
     names = {line["name"] for line in found["candidates"]}
-    assert "twins of rows with a risk of 0.2 or more, no edits" in names
-    assert "threshold 0.05, twins of rows with a risk of 0.2 or more" in names
+    assert "counterfactuals of rows with a risk of 0.2 or more, no edits" in names
+    assert "threshold 0.05, counterfactuals of rows with a risk of 0.2 or more" in names
     taken = next(line for line in found["candidates"] if line["recommended"])
     assert taken["name"] == found["recommended"]
 
 
-def test_tuning_tries_guards(capsys, people):
-    args = ["--folds", 2, "--repeats", 1, "--strategies", "threshold", "--guard", "none,label"]
+def test_tuning_tries_rejections(capsys, people):
+    args = ["--folds", 2, "--repeats", 1, "--selectors", "threshold"]
+    args += ["--reject-if", "none,label_less_likely"]
     found = result(capsys, "tune", people, *WHO, *args)
     edits = {line["name"]: line["edits"] for line in found["candidates"]}
-    assert edits["threshold 0.05, guard of labels"] < edits["threshold 0.05"]
-    one = result(capsys, "tune", people, *WHO, *args[:-1], "label")
-    assert one["repair"]["guard"] == "label"
+    assert edits["threshold 0.05, reject_if label_less_likely"] < edits["threshold 0.05"]
+    one = result(capsys, "tune", people, *WHO, *args[:-1], "label_less_likely")
+    assert one["repair"]["reject_if"] == "label_less_likely"
     assert {line["name"]: line["edits"] for line in one["candidates"]}["threshold 0.05"] == edits[
-        "threshold 0.05, guard of labels"
+        "threshold 0.05, reject_if label_less_likely"
     ]
 
 
 def test_tuning_prints_the_command_of_its_repair():
-    free, guarded = (
-        options_of(FairSHAP(threshold=0.05, guard=guard, augment=None)) for guard in (False, "label")
-    )
-    assert free == "fairshap repair ... --strategy threshold --threshold 0.05"
-    assert guarded == f"{free} --guard label"
+    free = options_of(FairSHAP(threshold=0.05))
+    assert free == "fairshap repair ... --selector threshold --threshold 0.05"
+    limits = EditConstraints(reject_if="label_less_likely")
+    assert options_of(FairSHAP(threshold=0.05, constraints=limits)) == f"{free} --reject-if label_less_likely"
+    optimal = options_of(FairSHAP(selector=OptimalSubset(0.02)))
+    assert optimal == "fairshap repair ... --selector optimal --threshold 0.02"
+    alone = FairSHAP(selector=Threshold(float("inf")), counterfactuals="all")
+    assert options_of(alone).startswith("counterfactuals of all rows and no edits (in Python, FairSHAP(")
 
 
-def test_a_guard_leaves_some_edits_out(capsys, people, tmp_path):
+def test_a_rejection_leaves_some_edits_out(capsys, people, tmp_path):
     args = ["repair", people, *WHO, "--folds", 0]
     edits = [
-        result(capsys, *args, "--out", tmp_path / f"{name}.csv", "--guard", name)["edits"]
-        for name in ("none", "risk", "label")
+        result(capsys, *args, "--out", tmp_path / f"{name}.csv", "--reject-if", name)["edits"]
+        for name in ("none", "risk_rises", "label_less_likely")
     ]
     assert 0 < edits[2] < edits[0]
     assert edits[1] <= edits[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "selector", "threshold"),
+    [
+        (["--threshold", "0.003"], "threshold", 0.003),
+        (["--threshold", "0.003", "--budget", "9"], "threshold", 0.003),
+        (["--selector", "budget", "--budget", "9"], "budget", None),
+        (["--selector", "optimal", "--threshold", "0.003"], "optimal", 0.003),
+        (["--selector", "iterative", "--threshold", "0.003"], "iterative", 0.003),
+    ],
+)
+def test_the_json_of_a_repair_names_its_selector(capsys, people, tmp_path, args, selector, threshold):
+    out = ["--out", tmp_path / "x.csv", "--folds", 0]
+    found = result(capsys, "repair", people, *WHO, *FEW, *out, *args)
+    assert (found["selector"], found["threshold"]) == (selector, threshold)
+    assert 0 < found["edits"] <= (9 if "--budget" in args else 300)
 
 
 def test_the_threshold_is_found_on_folds(capsys, people, tmp_path):

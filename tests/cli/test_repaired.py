@@ -11,18 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from fairshap import Edits, _io
-from fairshap.cli._main import run as run_here
-from fairshap.cli._repaired import find_ledger
-from tests.cli.conftest import WHO
+from fairshap.cli import run as run_here
+from fairshap.cli._files import find_ledger
+from tests.cli.conftest import FEW, WHO
 from tests.io.conftest import edits_of
 
-#: A quick model of few columns.
-FEW = [
-    "--model",
-    "logistic",
-    "--drop",
-    "code,credit_amount,duration,purpose,checking_account,saving_accounts",
-]
 REPAIR = [*WHO, *FEW, "--threshold", "0.003"]
 AUDIT = [*WHO, *FEW, "--folds", "2"]
 EDITED = "The rows that a model is tested on here are edited too"
@@ -108,7 +101,7 @@ def test_all_commands_that_measure_warn_and_the_report_does(told, repaired, tmp_
     commands = [
         ["audit", table, *AUDIT, "--report", page],
         ["evaluate", table, *AUDIT, "--methods", "baseline"],
-        ["tune", table, *AUDIT, "--repeats", 1, "--strategies", "threshold"],
+        ["tune", table, *AUDIT, "--repeats", 1, "--selectors", "threshold"],
         ["repair", table, *REPAIR, "--threshold", "0.0001", "--folds", 2, "--out", tmp_path / "twice.csv"],
     ]
     for command in commands:
@@ -229,7 +222,7 @@ def test_a_repair_ends_with_how_to_check_it(run, people):
     done = run("repair", people, *REPAIR, "--folds", 2, "--out", "fair.csv")
     *_, check, ledger = done.stdout.decode().splitlines()
     assert check.startswith("To check the repair, train on fair.csv and test on original rows")
-    assert "as the figures above do" in check
+    assert "as the measures above do" in check
     assert "An audit of the repaired table tests on edited rows" in check
     assert ledger.startswith("Without a ledger (--edits FILE)")
     done = run("repair", people, *REPAIR, "--folds", 0, "--out", "fair.parquet")

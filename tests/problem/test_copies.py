@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 import fairshap
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, metrics
 from fairshap._problem import Setting, warn_of_copies
+from fairshap.cli import run as run_here
 from fairshap.exceptions import CopiedAttributeWarning
 from tests.conftest import to_library
 
@@ -194,10 +195,7 @@ def test_what_the_warning_advises_brings_the_risk_back(twice):
     assert both == pytest.approx(right, rel=0.1)
 
 
-@pytest.mark.skip(reason="not ported yet")
 def test_the_command_says_it_once_and_names_its_options(twice, tmp_path, capsys):
-    from fairshap.cli._main import run as run_here
-
     X, y, who, twin = twice
     path = tmp_path / "people.csv"
     X.assign(label=np.asarray(y)).to_csv(path, index=False)

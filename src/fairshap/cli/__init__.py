@@ -1,10 +1,10 @@
 """The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo.
 
-One module for each command; around them ``_options`` (what can be asked), ``_problem`` (the table that is
-asked about), ``_repaired`` (how a repaired table is marked and known again), ``_models`` and
-``_model_files``, ``_output`` and ``_writing``, and ``_main``, which knows exit codes and signals.
+One module for each command, ``demo`` for the two about built-in tables. They share ``_options`` (what can be
+asked for), ``_problem`` (the table), ``_models`` (the model), ``_files`` (what is written) and ``_output``
+(what is printed). ``_main`` knows exit codes and signals.
 """
 
-from fairshap.cli._main import main
+from fairshap.cli._main import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

@@ -1,20 +1,131 @@
-"""Run a command: one sentence for what goes wrong, and an exit code."""
+"""The commands, and how one is run: one sentence for what goes wrong, and an exit code."""
 
+import dataclasses
+import functools
+import inspect
 import os
 import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_type_hints
 
-from fairshap.cli._app import app
-from fairshap.cli._texts import name_option, visible
+import typer
+
+import fairshap
+from fairshap.cli._options import name_option
+from fairshap.cli._output import visible
+from fairshap.cli.apply import apply
+from fairshap.cli.audit import audit
+from fairshap.cli.demo import datasets, demo
+from fairshap.cli.evaluate import evaluate
+from fairshap.cli.repair import repair
+from fairshap.cli.tune import tune
 from fairshap.exceptions import FairshapError
 
 # The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
 USER_ERROR, USAGE, INTERNAL, UNREAD = 1, 2, 70, 141
 _TRACEBACK = "FAIRSHAP_TRACEBACK"
+
+_CODES = (
+    "Exit codes: 0 success; 1 the table, a file or an option's value cannot be used; 2 wrong usage; 70 a "
+    "fault in fairshap; 130 interrupted; 141 nobody reads the output; 143 terminated. Errors are one "
+    "sentence on standard error, and then nothing is written."
+)
+
+_EXAMPLES: dict[Callable[..., None], str] = {
+    audit: "audit people.csv --target hired --sensitive sex --privileged Male",
+    repair: "repair people.csv -t hired -s sex -p Male --out fair.csv --edits edits.csv --frozen age,zip",
+    evaluate: "evaluate people.csv -t hired -s sex -p Male --methods baseline,rsa,reweighing,fairshap",
+    tune: "tune people.csv -t hired -s sex -p Male --max-accuracy-drop 0.01",
+    apply: "apply edits.csv people.csv --out fair.csv",
+    datasets: "datasets --json",
+    demo: "demo --out demo",
+}
+
+app = typer.Typer(
+    name="fairshap",
+    help="Find and replace the few cells of a training table that make a model treat two otherwise equal "
+    "people differently.",
+    epilog=_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def expand(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with one option for each field of its parameters that are data classes.
+
+    typer reads options from a signature, so this one has all fields written out.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Size:
+    ...     width: int = 1
+    >>> @expand
+    ... def show(size: Size, name: str = "a") -> None:
+    ...     print(size, name)
+    >>> print(inspect.signature(show))
+    (*, width: int = 1, name: str = 'a') -> None
+    >>> show(width=2)
+    Size(width=2) a
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+
+    def add(name: str, annotation: Any, default: Any) -> None:
+        missing = default is dataclasses.MISSING
+        default = inspect.Parameter.empty if missing else default
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if dataclasses.is_dataclass(hint):
+            groups[parameter.name] = hint
+            fields = get_type_hints(hint, include_extras=True)
+            for field in dataclasses.fields(hint):
+                add(field.name, fields[field.name], field.default)
+        else:
+            add(parameter.name, hint, parameter.default)
+
+    @functools.wraps(command)
+    def expanded(**given: Any) -> None:
+        made = {
+            name: group(**{f.name: given.pop(f.name) for f in dataclasses.fields(group) if f.name in given})
+            for name, group in groups.items()
+        }
+        command(**made, **given)
+
+    expanded.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded
+
+
+for _command, _example in _EXAMPLES.items():
+    app.command(epilog=f"Example: fairshap {_example}")(expand(_command))
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"fairshap {fairshap.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _callback(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Hold the options that come before the command."""
 
 
 class Stopped(BaseException):
@@ -34,8 +145,8 @@ def main(args: list[str] | None = None) -> NoReturn:
         code = _flush(code)
     except Stopped as stopped:
         word = "interrupted" if stopped.number == signal.SIGINT else "terminated"
-        _say(f"{word}; nothing was written.")
-        # At once: threads that are still at work would be waited for.
+        _fail(f"{word}; nothing was written.", USER_ERROR)
+        # At once: otherwise the interpreter waits for threads that are still at work.
         os._exit(128 + stopped.number)
     sys.exit(code)
 
@@ -49,27 +160,28 @@ def run(args: list[str]) -> int:
         except BrokenPipeError:
             return _unread()
         except SystemExit as end:
-            # So typer ends what it takes for its own: whoever read the output has seen enough.
+            # typer ends so if whoever reads the output has seen enough.
             return _unread() if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
         except FairshapError as error:
             return _fail(name_option(str(error), error.parameter), USER_ERROR)
         except MemoryError:
-            return _fail("the memory is not enough for this table; try fewer rows or columns.", USER_ERROR)
+            return _fail("there is not enough memory for this table; try fewer rows or columns.", USER_ERROR)
         except OSError as error:
-            return _fail(_explain(error), USER_ERROR)
+            where = f"{error.filename!r}: " if error.filename else "the output cannot be written: "
+            return _fail(f"{where}{error.strerror or error}.", USER_ERROR)
         except Exception as error:
             return _unexpected(error)
 
 
 def _unexpected(error: Any) -> int:
-    """Return the code of what typer says of wrong usage, or of an error that nobody foresaw."""
+    """Return the code of wrong usage, which typer describes, or of an error that nobody foresaw."""
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "fairshap"
-        # What fairshap itself says names the option already.
+        # fairshap's own sentences name the option already.
         text = error.message if getattr(error, "param", 0) is None else error.format_message()
         if not text:
-            # The help was asked for by giving nothing at all, and is printed.
+            # No arguments at all: the help is already printed.
             return USAGE
         end = "" if text.endswith("?") else "."
         return _fail(f"{text.rstrip('.')}{end} See '{path} --help'.", USAGE)
@@ -79,18 +191,9 @@ def _unexpected(error: Any) -> int:
     return _fail(f"{type(error).__name__}: {text} (set {_TRACEBACK}=1 to see where)", INTERNAL)
 
 
-def _explain(error: OSError) -> str:
-    where = f"{error.filename!r}: " if error.filename else "the output cannot be written: "
-    return f"{where}{error.strerror or error}."
-
-
 def _fail(text: str, code: int) -> int:
-    _say(text)
-    return code
-
-
-def _say(text: str) -> None:
     print(f"fairshap: {visible(text)}", file=sys.stderr)
+    return code
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
@@ -101,23 +204,17 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _flush(code: int) -> int:
-    """Return the exit code, having made sure that all output is where it should be."""
+    """Return the exit code, after all output is written."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         return _unread()
     except OSError as error:
-        _discard_output()
-        return _fail(f"the output cannot be written: {error.strerror}.", USER_ERROR)
+        return _unread(_fail(f"the output cannot be written: {error.strerror}.", USER_ERROR))
     return code
 
 
-def _unread() -> int:
-    """Return the code for output that nobody reads any more."""
-    _discard_output()
-    return UNREAD
-
-
-def _discard_output() -> None:
-    """Point standard output at nothing, so that the interpreter's own flush at its end is quiet."""
+def _unread(code: int = UNREAD) -> int:
+    """Point standard output at nothing, so that the interpreter's own flush is quiet; return the code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

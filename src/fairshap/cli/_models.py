@@ -1,110 +1,316 @@
-"""Models by name, and from files."""
+"""The model that a command is about: by name, or fitted, from a file."""
 
-from collections.abc import Callable
+import re
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import LabelEncoder
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import ColumnEncoder, is_frozen
-from fairshap.cli._model_files import ENDINGS, fit_to_table, load_model
-from fairshap.cli._options import ModelOptions, RunOptions
-from fairshap.cli._problem import Problem
-from fairshap.exceptions import MissingExtraError, ModelError
+from fairshap.cli._files import check_writable
+from fairshap.cli._options import ConstraintOptions, RunOptions, TaskOptions
+from fairshap.cli._output import Output, plain
+from fairshap.cli._problem import Problem, open_problem
+from fairshap.exceptions import FileError, MissingExtraError, ModelError
 
 # Rows from which on it helps to train in several threads.
 _SMALL = 20_000
 
 
-def get_model(options: ModelOptions, problem: Problem, run: RunOptions) -> Any:
-    """Return the model that was asked for: an estimator, or a fitted one from a file, frozen.
+def open_task(
+    output: Output,
+    task: TaskOptions,
+    *,
+    ledger: str | None = None,
+    out: str | None = None,
+    others: Sequence[str | None] = (),
+    force: bool = False,
+    limits: ConstraintOptions | None = None,
+    trains: str = "",
+) -> tuple[Problem, Any]:
+    """Return the table and the model that a command is about, and print notes on both.
 
-    The table is put into the order of columns, and the target into the labels, that a fitted model takes.
+    The model is an estimator, or a fitted one from a file, frozen; then the columns and labels become those
+    that it takes. Whatever can be refused before any work is refused here: a repaired table ``out`` and other
+    files that cannot be written, columns that are not there, a model that does not take the table, or one
+    from a file if the command ``trains`` it.
     """
-    if options.model in MODELS:
-        return make_model(options.model, run, n_rows=len(problem.X))
-    path = Path(options.model)
-    if not path.suffix and not path.exists():
-        raise _unknown("model", options.model)
-    _limit_threads(run, len(problem.X))
-    model = load_model(path, trust_pickle=options.trust_pickle)
-    fit_to_table(model, path, problem)
-    return FrozenEstimator(model)
-
-
-def model_file(options: ModelOptions) -> Path | None:
-    """Return the file that a model is read from, if it is not one of those known by name."""
-    return None if options.model in MODELS else Path(options.model)
+    problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
+    read = [
+        problem.source.path,
+        None if task.model in MODELS else path,
+        None if ledger is None else Path(ledger),
+    ]
+    check_writable([out, *others], force=force, sources=read)
+    if out is not None:
+        # A name that tells no format is an error.
+        problem.source.format_for(out)
+    if limits is not None:
+        limits.check(problem.source)
+    if task.model in MODELS or not (path.suffix or path.exists()):
+        estimator = make_model(task.model, run, n_rows=len(problem.X))
+    else:
+        _limit_threads(run, len(problem.X))
+        model = load_model(path, trust_pickle=task.trust_pickle)
+        fit_to_table(model, path, problem)
+        estimator = FrozenEstimator(model)
+        if trains:
+            check_trainable(estimator, trains)
+    for note in problem.notes:
+        output.note(note)
+    return problem, estimator
 
 
 def make_model(name: str, run: RunOptions, option: str = "model", *, n_rows: int) -> Any:
     """Return an estimator by its name, for a table of so many rows."""
     if name not in MODELS:
-        raise _unknown(option, name)
+        files = f", or a file that ends in {', '.join(_READERS)}" if option == "model" else ""
+        raise ModelError(
+            f"--{option} {name} is not known; give one of {listing(MODELS)}{files}."
+            f"{did_you_mean(name, list(MODELS))}"
+        )
     _limit_threads(run, n_rows)
     return MODELS[name](run)
 
 
 def _limit_threads(run: RunOptions, n_rows: int) -> None:
-    """Have libraries use the threads that were asked for; by default one for a small table.
-
-    There more do not help, and while others use the cores, threads that wait for each other can take a
-    hundred times as long.
-    """
+    """Have libraries use the threads that were asked for; by default one for a small table."""
+    # More do not help there, and on busy cores threads that wait for each other take up to 100 times as long.
     limit = run.jobs or (1 if n_rows < _SMALL else None)
     if limit is not None:
         threadpool_limits(limit)
 
 
-def from_file(model: Any) -> bool:
-    """Say whether a model comes from a file, so that it must not be trained."""
-    return is_frozen(model)
+def check_trainable(
+    model: Any, why: str, instead: str = "give --model the name of a kind, such as xgboost"
+) -> None:
+    """Raise an error that says why, if a model comes from a file and so must not be trained."""
+    if is_frozen(model):
+        raise ModelError(f"{why}, and a model from a file is never retrained; {instead}.")
 
 
-def _unknown(option: str, name: str) -> ModelError:
-    files = f", or a file that ends in {', '.join(ENDINGS)}" if option == "model" else ""
-    return ModelError(
-        f"--{option} {name} is not known; give one of {listing(MODELS)}{files}."
-        f"{did_you_mean(name, list(MODELS))}"
-    )
-
-
-def _xgboost(run: RunOptions) -> Any:
+def _xgboost(what: str = "--model xgboost", **params: Any) -> Any:
     try:
         from xgboost import XGBClassifier
     except ImportError as error:
-        raise MissingExtraError("--model xgboost", "xgboost", "xgboost") from error
-    return XGBClassifier(random_state=run.seed, n_jobs=run.jobs)
+        raise MissingExtraError(what, "xgboost", "xgboost") from error
+    return XGBClassifier(**params)
 
 
-def _lightgbm(run: RunOptions) -> Any:
+def _lightgbm(what: str = "--model lightgbm", **params: Any) -> Any:
     try:
         from lightgbm import LGBMClassifier
     except ImportError as error:
-        raise MissingExtraError("--model lightgbm", "lightgbm", "lightgbm") from error
-    return LGBMClassifier(random_state=run.seed, n_jobs=run.jobs, verbose=-1)
+        raise MissingExtraError(what, "lightgbm", "lightgbm") from error
+    return LGBMClassifier(verbose=-1, **params)
 
 
 def _on_numbers(model: Any) -> Any:
-    """Return a model of standardised numbers, in which a missing one is the mean."""
+    """Return a model of standardized numbers, in which a missing one is the mean."""
     return make_pipeline(ColumnEncoder(), SimpleImputer(keep_empty_features=True), model)
 
 
 #: The models by name; the first is the default.
 MODELS: dict[str, Callable[[RunOptions], Any]] = {
     "hist-gradient-boosting": lambda run: HistGradientBoostingClassifier(random_state=run.seed),
-    "xgboost": _xgboost,
-    "lightgbm": _lightgbm,
+    "xgboost": lambda run: _xgboost(random_state=run.seed, n_jobs=run.jobs),
+    "lightgbm": lambda run: _lightgbm(random_state=run.seed, n_jobs=run.jobs),
     "random-forest": lambda run: _on_numbers(RandomForestClassifier(random_state=run.seed, n_jobs=run.jobs)),
     "logistic": lambda _: _on_numbers(LogisticRegression(max_iter=1000)),
     # Without calibration an SVM has margins only, which no threshold of a probability fits.
     "svm": lambda _: _on_numbers(CalibratedClassifierCV(SVC(), ensemble=False)),
 }
+
+
+# ---- fitted models from files
+
+# Types that skops has not looked at and that do nothing when they are opened.
+_TRUSTED = frozenset(
+    [
+        "fairshap._models.encoding.ColumnEncoder",
+        "fairshap._models.encoding._Category",
+        "fairshap._models.encoding._Number",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    ]
+)
+
+# Rows that a model is tried on, to see whether it takes the table at all.
+_TRIED = 5
+
+
+def load_model(path: Path, *, trust_pickle: bool) -> Any:
+    """Return the fitted model of a file."""
+    ending = path.suffix.lower()
+    if ending not in _READERS:
+        raise ModelError(
+            f"{str(path)!r} has an ending that tells no kind of model; known ones are {', '.join(_READERS)}."
+        )
+    if not path.is_file():
+        raise FileError(f"there is no model file {str(path)!r}.")
+    if ending in _PICKLES and not trust_pickle:
+        raise ModelError(
+            f"{str(path)!r} is a pickle, and opening it can run any program that is in it; if you know who "
+            "made it, give --trust-pickle, or save the model with skops."
+        )
+    try:
+        return _READERS[ending](path)
+    except (MissingExtraError, ModelError):
+        raise
+    except Exception as error:
+        raise ModelError(f"{str(path)!r} holds no model that can be read: {_short(error)}") from error
+
+
+def _read_xgboost(path: Path) -> Any:
+    model = _xgboost(f"the model {path.name}", enable_categorical=True)
+    try:
+        model.load_model(path)
+    except TypeError as error:
+        if "regressor" not in str(error):
+            raise
+        raise ModelError(f"{str(path)!r} is a regressor; a classifier of two labels is needed.") from error
+    return model
+
+
+def _read_lightgbm(path: Path) -> Any:
+    model = _lightgbm(f"the model {path.name}")
+    from lightgbm import Booster
+
+    text = path.read_text(encoding="utf-8")
+    # LightGBM itself ends the whole process if a file breaks off.
+    if not text.startswith("tree\n"):
+        raise ModelError(f"{str(path)!r} is not a model that LightGBM has saved.")
+    if "\nend of trees" not in text:
+        raise ModelError(f"{str(path)!r} breaks off before the end of its trees; save the model again.")
+    booster = Booster(model_str=text, params={"verbose": -1})
+    if "objective=binary" not in booster.model_to_string(num_iteration=1):
+        raise ModelError(f"{str(path)!r} is no classifier of two labels.")
+    # A file holds the booster alone; these make the classifier that it came from.
+    model._Booster, model.fitted_ = booster, True
+    model._n_features = model._n_features_in = booster.num_feature()
+    model._n_classes, model._classes = 2, np.array([0, 1])
+    model._objective = "binary"
+    model._le = LabelEncoder().fit([0, 1])
+    return model
+
+
+def _read_skops(path: Path) -> Any:
+    try:
+        from skops import io
+    except ImportError as error:
+        raise MissingExtraError(f"the model {path.name}", "skops", "skops") from error
+    unaudited = io.get_untrusted_types(file=path)
+    strangers = [kind for kind in unaudited if kind not in _TRUSTED]
+    if strangers:
+        raise ModelError(
+            f"{str(path)!r} holds types that skops does not trust: {listing(strangers, limit=4)}; save the "
+            "model without them."
+        )
+    return io.load(path, trusted=unaudited)
+
+
+def _read_pickle(path: Path) -> Any:
+    import joblib
+
+    # It reads plain pickles too.
+    return joblib.load(path)
+
+
+_PICKLES = (".pkl", ".pickle", ".joblib")
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".json": _read_xgboost,
+    ".ubj": _read_xgboost,
+    ".txt": _read_lightgbm,
+    ".skops": _read_skops,
+    **dict.fromkeys(_PICKLES, _read_pickle),
+}
+
+
+def fit_to_table(model: Any, path: Path, problem: Problem) -> None:
+    """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
+    name = str(path)
+    _arrange_columns(model, name, problem)
+    _arrange_labels(model, name, problem)
+    try:
+        model.predict(problem.X.head(_TRIED))
+    except Exception as error:
+        raise ModelError(f"the model {name!r} does not take this table: {_short(error)}") from error
+
+
+def _short(error: Exception) -> str:
+    """Return an error of a library in one line, without the stack that some print."""
+    text = " ".join(str(error).partition("Stack trace")[0].split())
+    # XGBoost begins with the time and the line of its own source.
+    text = re.sub(r"^\[[0-9:]+\] \S+: ", "", text)
+    return f"{type(error).__name__}: {text[:200]}"
+
+
+def _arrange_columns(model: Any, name: str, problem: Problem) -> None:
+    names = _feature_names(model)
+    columns = list(problem.X.columns)
+    if names is None:
+        takes = getattr(model, "n_features_in_", len(columns))
+        if takes != len(columns):
+            raise ModelError(
+                f"the model {name!r} takes {takes} columns, the table has {len(columns)} beside the target: "
+                f"{listing(columns)}; leave the others out with --drop."
+            )
+        return
+    absent = [column for column in names if column not in columns]
+    if absent:
+        raise ModelError(
+            f"the model {name!r} was fitted with columns that the table does not have: {listing(absent)}; "
+            "give the table that it was fitted on, or one of the same columns."
+        )
+    more = [column for column in columns if column not in names]
+    own = problem.sensitive if isinstance(problem.sensitive, list) else [problem.sensitive]
+    unseen = [column for column in own if column in more]
+    if unseen:
+        raise ModelError(
+            f"the model {name!r} does not take {listing(unseen)}, the sensitive column: what it predicts "
+            "does not change with it, so that its discriminative risk is 0 and there is nothing to repair."
+        )
+    if more:
+        raise ModelError(
+            f"the table has columns that the model {name!r} does not take: {listing(more)}; leave them out "
+            f"with --drop {shlex.quote(','.join(more))}."
+        )
+    problem.X = problem.X[names]
+
+
+def _feature_names(model: Any) -> list[str] | None:
+    """Return the names of the columns that a model was fitted with, if it knows them."""
+    if hasattr(model, "booster_"):
+        names = model.booster_.feature_name()
+        # LightGBM's own names for columns without one.
+        return None if all(name == f"Column_{k}" for k, name in enumerate(names)) else list(names)
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _arrange_labels(model: Any, name: str, problem: Problem) -> None:
+    if getattr(model, "classes_", None) is None or not hasattr(model, "predict"):
+        raise ModelError(f"the model {name!r} is no fitted classifier.")
+    classes = list(model.classes_)
+    if set(problem.y.unique()) <= set(classes) and len(classes) == 2:
+        return
+    if set(classes) == {0, 1}:
+        problem.y = (problem.y == problem.positive).astype(int)
+        problem.notes.append(f"the model's 1 is taken for {problem.positive!r}")
+        problem.positive = 1
+        return
+    raise ModelError(
+        f"the model {name!r} predicts {listing(map(plain, classes))}; the target {problem.target!r} holds "
+        f"{listing(map(plain, problem.y.unique()))}."
+    )

@@ -1,43 +1,85 @@
 """Options that commands share, in groups."""
 
+import csv
+import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from fairshap.cli._texts import split
+from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
+from fairshap._io import Source
 from fairshap.edits import REJECTIONS, EditConstraints
+from fairshap.exceptions import MissingExtraError
 
-if TYPE_CHECKING:
-    from fairshap.cli._problem import Problem
+#: The name of standard input and output.
+STANDARD = "-"
+
+#: The option that sets a parameter of the Python functions.
+OPTIONS = {
+    "cost": "--threshold",
+    "estimator": "--model",
+    "n_cells": "--budget",
+    "n_folds": "--folds",
+    "n_jobs": "--jobs",
+    "n_repeats": "--repeats",
+    "random_state": "--seed",
+    "y": "--target",
+}
+_SAME = (
+    "budget categorical counterfactuals delimiter drop editable encoding force format frozen group matcher "
+    "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
+    "selector selectors sensitive target threshold"
+)
+OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
+
+SELECTORS = ("threshold", "budget", "optimal", "iterative")
 
 _TABLE, _MODEL, _REPAIR, _MEASURING, _OUTPUT = "Table", "Model", "Repair", "Measuring", "Output"
 
 
-def _option(text: str, panel: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
+def split(texts: Iterable[str] | None) -> list[str]:
+    """Return the items of comma-separated lists; an item that holds a comma is in double quotes.
+
+    >>> split(["age,zip", '"a,b"'])
+    ['age', 'zip', 'a,b']
+    """
+    items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
+    return [item for item in items if item]
+
+
+def name_option(text: str, parameter: str | None) -> str:
+    """Return a text about a parameter with the option that sets it, if there is one.
+
+    Where the text gives the parameter a value, ``name=`` becomes ``--option``. Otherwise the option stands in
+    brackets at the end.
+
+    >>> name_option("max_accuracy_drop=2 must be between 0 and 1.", "max_accuracy_drop")
+    '--max-accuracy-drop 2 must be between 0 and 1.'
+    >>> name_option("y holds one label.", "y")
+    'y holds one label (--target).'
+    """
+    option = OPTIONS.get(parameter or "")
+    if option is None:
+        return text
+    named, count = re.subn(rf"\b{parameter}=", f"{option} ", text)
+    if count:
+        return named
+    return f"{text[:-1]} ({option})." if text.endswith(".") else f"{text} ({option})"
+
+
+def option(text: str, panel: str | None, *names: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return an option with its help, in a panel of it."""
     return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, **more)
 
 
 Texts: TypeAlias = list[str] | None
-
-Force: TypeAlias = Annotated[bool, _option("Replace files that are there already; never DATA.", _OUTPUT)]
-
-Ledger: TypeAlias = Annotated[
-    str | None,
-    _option(
-        "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
-        _TABLE,
-        metavar="FILE",
-    ),
-]
-
-Folds: TypeAlias = Annotated[
-    int | None, _option("Folds to measure on; by default 5, and 3 from 100,000 rows on.", _MEASURING, min=2)
-]
+Force: TypeAlias = Annotated[bool, option("Replace files that are there already; never DATA.", _OUTPUT)]
 Repeats: TypeAlias = Annotated[
     int | None,
-    _option("How often the rows are dealt into folds; up to 4 times for a small table.", _MEASURING, min=1),
+    option("How often the rows are dealt into folds; up to 4 times for a small table.", _MEASURING, min=1),
 ]
 
 
@@ -53,34 +95,34 @@ class FileOptions:
             "table (see fairshap datasets).",
         ),
     ]
-    categorical: Annotated[Texts, _option("Columns that are categories.", _TABLE, metavar="A,B")] = None
-    numeric: Annotated[Texts, _option("Columns that are numbers.", _TABLE, metavar="A,B")] = None
+    categorical: Annotated[Texts, option("Columns that are categories.", _TABLE, metavar="A,B")] = None
+    numeric: Annotated[Texts, option("Columns that are numbers.", _TABLE, metavar="A,B")] = None
     drop: Annotated[
-        Texts, _option("Columns to leave out; the repaired file has them.", _TABLE, metavar="A,B")
+        Texts, option("Columns to leave out; the repaired file has them.", _TABLE, metavar="A,B")
     ] = None
-    missing: Annotated[
-        Texts, _option("Texts that mean a missing cell, such as ?.", _TABLE, metavar="A,B")
-    ] = None
+    missing: Annotated[Texts, option("Texts that mean a missing cell, such as ?.", _TABLE, metavar="A,B")] = (
+        None
+    )
     delimiter: Annotated[
-        str | None, _option("What is between fields, if no comma or tab.", _TABLE, metavar="CHAR")
+        str | None, option("What is between fields, if no comma or tab.", _TABLE, metavar="CHAR")
     ] = None
-    encoding: Annotated[str | None, _option("Of a text file, if not UTF-8.", _TABLE, metavar="NAME")] = None
+    encoding: Annotated[str | None, option("Of a text file, if not UTF-8.", _TABLE, metavar="NAME")] = None
     format: Annotated[
-        str | None, _option("csv, tsv, parquet, feather or excel, if the ending does not say.", _TABLE)
+        str | None, option("csv, tsv, parquet, feather or excel, if the ending does not say.", _TABLE)
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
-class TableOptions:
-    """What the columns of the table mean."""
+class TaskOptions(FileOptions):
+    """The file, what its columns mean, and the model that is explained."""
 
-    target: Annotated[str | None, _option("The column to predict.", _TABLE, "--target", "-t")] = None
+    target: Annotated[str | None, option("The column to predict.", _TABLE, "--target", "-t")] = None
     sensitive: Annotated[
-        Texts, _option("The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
+        Texts, option("The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
     ] = None
     privileged: Annotated[
         Texts,
-        _option(
+        option(
             "Its privileged value; repeat for several values, or one for each sensitive column. LOW..HIGH "
             "for a quantity such as age.",
             _TABLE,
@@ -89,21 +131,13 @@ class TableOptions:
         ),
     ] = None
     positive: Annotated[
-        str | None,
-        _option("The favourable label of the target. Known for 0/1, true/false, yes/no.", _TABLE),
+        str | None, option("The favorable label of the target. Known for 0/1, true/false, yes/no.", _TABLE)
     ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """The model that is explained."""
-
     model: Annotated[
         str,
-        _option(
-            "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic, svm; or the file of a "
-            "fitted model, which is explained and never retrained (.json, .ubj, .txt, .skops, "
-            ".pkl, .joblib).",
+        option(
+            "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic or svm; or the file of a "
+            "fitted model, which is explained and never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
             _MODEL,
             "--model",
             "-m",
@@ -111,7 +145,7 @@ class ModelOptions:
     ] = "hist-gradient-boosting"
     trust_pickle: Annotated[
         bool,
-        _option(
+        option(
             "Open a .pkl or .joblib model. Opening it can run any program that is in it: do it only if you "
             "know who made the file.",
             _MODEL,
@@ -121,37 +155,105 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a command runs and speaks."""
+class FoldOptions:
+    """What a model is measured on."""
 
-    json: Annotated[bool, _option("Print one JSON object instead of tables.", _OUTPUT, "--json")] = False
-    quiet: Annotated[bool, _option("No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")] = (
+    folds: Annotated[
+        int | None,
+        option("Folds to measure on; by default 5, and 3 from 100,000 rows on.", _MEASURING, min=2),
+    ] = None
+    repeats: Repeats = None
+    edits: Annotated[
+        str | None,
+        option(
+            "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
+            _TABLE,
+            metavar="FILE",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a command runs, and what it prints."""
+
+    json: Annotated[bool, option("Print one JSON object instead of tables.", _OUTPUT, "--json")] = False
+    quiet: Annotated[bool, option("No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")] = (
         False
     )
-    seed: Annotated[int, _option("Of everything that is drawn.", _MODEL, min=0)] = 0
+    seed: Annotated[int, option("Of everything that is drawn.", _MODEL, min=0)] = 0
     jobs: Annotated[
-        int | None, _option("Threads; all cores by default. The result is the same.", _MODEL, min=1)
+        int | None, option("Threads; all cores by default. The result is the same.", _MODEL, min=1)
     ] = None
 
     @property
-    def verbose(self) -> int:
-        """Whether a bar is shown: on a terminal, unless quiet."""
-        return int(sys.stderr.isatty() and not self.quiet)
+    def params(self) -> dict[str, Any]:
+        """The same for the Python functions; a progress bar is shown on a terminal, unless quiet."""
+        verbose = int(sys.stderr.isatty() and not self.quiet)
+        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": verbose}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """The report, and whether files are replaced."""
+
+    report: Annotated[
+        str | None, option("A page of HTML with all that was found.", _OUTPUT, metavar="FILE")
+    ] = None
+    redact: Annotated[
+        bool, option("Leave the values of single rows out of the report.", _OUTPUT, "--redact")
+    ] = False
+    force: Force = False
+
+    def check(self) -> None:
+        """Raise an error, before any work, if the report cannot be made."""
+        if self.report is None:
+            if self.redact:
+                raise typer.BadParameter("--redact is about the report; give --report too")
+            return
+        if self.report == STANDARD:
+            raise typer.BadParameter("--report - is not taken; give a file")
+        for module in ("jinja2", "matplotlib"):
+            try:
+                __import__(module)
+            except ImportError as error:
+                raise MissingExtraError("--report", module, "report") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFiles(ReportOptions):
+    """The files of a repair."""
+
+    out: Annotated[
+        str, option("The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE")
+    ]
+    edits: Annotated[str | None, option("The ledger: every edit, with why (CSV).", None, metavar="FILE")] = (
+        None
+    )
+
+
+def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:
+    """Say whether a table goes to standard output, or raise an error if two things would."""
+    if edits == STANDARD:
+        raise typer.BadParameter("--edits - is not taken; give a file")
+    if run.json and out == STANDARD:
+        raise typer.BadParameter("--json and --out - both want standard output; write to a file")
+    return out == STANDARD
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintOptions:
     """Which cells a repair may edit, and how rows are matched."""
 
-    frozen: Annotated[Texts, _option("Columns that are never edited.", _REPAIR, metavar="A,B")] = None
-    editable: Annotated[Texts, _option("The only columns that are edited.", _REPAIR, metavar="A,B")] = None
-    max_per_row: Annotated[int | None, _option("Edits in a row, at most.", _REPAIR, min=1)] = None
-    group: Annotated[str, _option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)] = (
+    frozen: Annotated[Texts, option("Columns that are never edited.", _REPAIR, metavar="A,B")] = None
+    editable: Annotated[Texts, option("The only columns that are edited.", _REPAIR, metavar="A,B")] = None
+    max_per_row: Annotated[int | None, option("Edits in a row, at most.", _REPAIR, min=1)] = None
+    group: Annotated[str, option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)] = (
         "both"
     )
     reject_if: Annotated[
         Texts,
-        _option(
+        option(
             "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
             "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
             _REPAIR,
@@ -159,26 +261,25 @@ class ConstraintOptions:
         ),
     ] = None
     plausible: Annotated[
-        bool, _option("Only combinations of categories that occur.", _REPAIR, "--plausible")
+        bool, option("Only combinations of categories that occur.", _REPAIR, "--plausible")
     ] = False
-    matcher: Annotated[str, _option("How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)] = (
+    matcher: Annotated[str, option("How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)] = (
         "nearest"
     )
 
-    def check(self, problem: "Problem") -> None:
-        """Raise an error, before any work is done, if a column that is named is not there."""
+    def check(self, source: Source) -> None:
+        """Raise an error, before any work, if the table lacks a column that is named."""
         for what, texts in (("frozen", self.frozen), ("editable", self.editable)):
             for name in split(texts):
-                problem.source.find(name, what)
+                source.find(name, what)
 
     def rejections(self) -> list[Any]:
         """Return when edits of a row are taken back, one for each name."""
         names = split(self.reject_if) or ["none"]
         for name in names:
             if name not in ("none", *REJECTIONS):
-                raise typer.BadParameter(
-                    f"--reject-if {name} is not known; give none, {' or '.join(REJECTIONS)}"
-                )
+                known = " or ".join(REJECTIONS)
+                raise typer.BadParameter(f"--reject-if {name} is not known; give none, {known}")
         return [None if name == "none" else name for name in names]
 
     def constraints(self, reject_if: Any = None) -> EditConstraints:
@@ -191,3 +292,64 @@ class ConstraintOptions:
             plausible=self.plausible,
             reject_if=reject_if,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorOptions:
+    """Which cells are edited."""
+
+    threshold: Annotated[
+        str,
+        option(
+            "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; auto tries "
+            "several on folds.",
+            _REPAIR,
+        ),
+    ] = "0.05"
+    selector: Annotated[str, option("threshold, budget, optimal or iterative.", _REPAIR)] = "threshold"
+    budget: Annotated[
+        float | None, option("Cells to edit at most: a number, or a share below 1.", _REPAIR)
+    ] = None
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of FairSHAP that the options stand for."""
+        name, budget = self.selector, self.budget
+        if name not in SELECTORS:
+            raise typer.BadParameter(f"--selector {name} is not known; give one of {', '.join(SELECTORS)}")
+        if self.threshold == "auto":
+            if name != "threshold" or budget is not None:
+                raise typer.BadParameter(
+                    "--threshold auto tries repairs by --selector threshold on folds; give a number"
+                )
+            return {"threshold": "auto"}
+        try:
+            threshold = float(self.threshold)
+        except ValueError as error:
+            raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
+        if budget is None:
+            if name == "budget":
+                raise typer.BadParameter(
+                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.01"
+                )
+            selector = OptimalSubset(threshold) if name == "optimal" else Threshold(threshold)
+        else:
+            if name == "optimal":
+                raise typer.BadParameter("--budget goes with threshold, budget and iterative, not optimal")
+            budget = int(budget) if budget >= 1 and budget.is_integer() else budget
+            selector = Budget(budget, threshold=None if name == "budget" else threshold)
+        return {"selector": Iterative(selector) if name == "iterative" else selector}
+
+
+def selector_of(repair: FairSHAP) -> tuple[str, Any]:
+    """Return the options --selector and --threshold of a repair."""
+    selector: Any = repair.selector
+    match selector:
+        case None:
+            return "threshold", repair.threshold
+        case Iterative():
+            return "iterative", getattr(selector.selector, "threshold", None)
+        case OptimalSubset():
+            return "optimal", selector.cost
+        case Budget(threshold=None):
+            return "budget", None
+    return "threshold", selector.threshold

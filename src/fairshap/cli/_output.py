@@ -2,59 +2,55 @@
 
 import json
 import sys
+import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import fairshap
-from fairshap.cli._options import RunOptions
-from fairshap.cli._texts import name_option, plain, visible
-from fairshap.exceptions import FairshapWarning
+from fairshap._crossval import GAPS, MEASURES, Evaluation
+from fairshap.cli._options import RunOptions, name_option
+from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
 
+# What turns the direction of the text after it.
+_TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
 
 class Output:
-    """Prints tables or JSON.
-
-    Parameters
-    ----------
-    command : str
-        The name of the command.
-    run : RunOptions
-        Whether it is to be JSON, and quiet.
-    to_stderr : bool
-        Whether standard output is taken by a table that is written to it.
-    """
+    """Prints tables or JSON; to standard error if a table is written to standard output."""
 
     def __init__(self, command: str, run: RunOptions, *, to_stderr: bool = False) -> None:
         self.command = command
         self.run = run
-        self.silent = to_stderr and run.quiet
+        self.is_silent = run.json or (to_stderr and run.quiet)
+        self.warned: set[str] = set()
         file = sys.stderr if to_stderr else sys.stdout
         # In a pipe there is no width: a table is as wide as it needs to be.
         width = None if file.isatty() else 1000
         self.console = Console(file=file, highlight=False, soft_wrap=False, width=width)
 
     def note(self, text: str) -> None:
-        """Say something on standard error, unless asked to be quiet."""
+        """Print a message on standard error, unless asked to be quiet."""
         if not self.run.quiet:
             print(f"fairshap: {visible(text)}", file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
-        if not self.run.json and not self.silent:
+        if not self.is_silent:
             self.console.print(visible(text), markup=False, soft_wrap=True)
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> None:
-        """Print a table of the result, unless it is JSON; columns are right-aligned but those named."""
-        if self.run.json or self.silent:
+        """Print a table of the result, unless it is JSON; columns are right-aligned except those named."""
+        if self.is_silent:
             return
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
         for k, name in enumerate(header):
@@ -64,31 +60,65 @@ class Output:
         self.console.print(table)
 
     def json(self, **result: Any) -> None:
-        """Print the result as one JSON object, if that is asked for."""
+        """Print the result as one JSON object, if asked for."""
         if self.run.json:
             head = {"fairshap": fairshap.__version__, "schema": SCHEMA, "command": self.command}
             print(json.dumps(plain({**head, **result}), indent=2, ensure_ascii=False))
 
     @contextmanager
-    def warnings(self, *ignored: type[FairshapWarning]) -> Iterator[None]:
-        """Say fairshap's warnings as notes, each once, and keep those of libraries quiet."""
+    def warnings(self, *, of_edits: bool = False) -> Iterator[None]:
+        """Print fairshap's warnings as notes, each once; those of edits only where edits are the result."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
-            for category in ignored:
+            for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
                 warnings.simplefilter("ignore", category)
             try:
                 yield
             finally:
                 told = [one.message for one in caught if isinstance(one.message, FairshapWarning)]
                 for text in dict.fromkeys(name_option(str(one), one.parameter) for one in told):
-                    self.note(text)
+                    if text not in self.warned:
+                        self.note(text)
+                    self.warned.add(text)
+
+
+# ---- values as text and as JSON
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON takes it: numbers as Python's own, missing ones as None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if not pd.api.types.is_scalar(value):
+        return str(value)
+    if pd.isna(value):
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the lines of a frame as JSON takes them."""
+    return [plain(line) for line in frame.to_dict(orient="records")]
+
+
+def visible(text: str) -> str:
+    r"""Return a text with escapes for whatever would control a terminal: cells are data.
+
+    >>> visible("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(
+        ascii(char)[1:-1] if char != "\n" and (unicodedata.category(char) == "Cc" or char in _TURNS) else char
+        for char in text
+    )
 
 
 def show(cell: Any) -> str:
-    """Return a cell of a table as text: numbers short, nothing for what is missing."""
-    from rich.markup import escape
-
+    """Return a cell of a table as text: numbers short, missing ones empty."""
     cell = plain(cell)
     if cell is None:
         return ""
@@ -102,6 +132,75 @@ def show(cell: Any) -> str:
     return escape(visible(cell))
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the lines of a frame as JSON takes them."""
-    return [plain(line) for line in frame.to_dict(orient="records")]
+# ---- measures of models
+
+
+def describe_measures(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return the measures of each model as JSON takes them, with the two groups of each gap."""
+    return [
+        line | {f"{gap}_between": evaluation.measures.pair(k, gap) for gap in GAPS}
+        for k, line in enumerate(records(evaluation.frame()))
+    ]
+
+
+def describe_folds(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the folds as JSON takes them."""
+    folds = evaluation.folds
+    return {"folds": folds and folds.n_folds, "repeats": folds and folds.n_repeats}
+
+
+def print_measures(
+    output: Output,
+    evaluation: Evaluation,
+    header: tuple[str, str, str],
+    cells: Callable[[str], tuple[Any, Any, Any]],
+) -> None:
+    """Print a line for each measure: three cells, the groups of a gap, and the meaning."""
+    pairs = {name: evaluation.measures.pair(0, name) for name in MEASURES}
+    output.table(
+        ["measure", *header, "between", "meaning"],
+        [
+            (one.label, *cells(name), " over ".join(pairs[name] or ()), one.description)
+            for name, one in MEASURES.items()
+        ],
+        left=(0, 4, 5),
+    )
+    print_notes(output, evaluation)
+
+
+def print_levels(
+    output: Output, frame: pd.DataFrame, before: dict[str, str], after: dict[str, str] | None = None
+) -> None:
+    """Print the main measures of many models with intervals, between named columns of their frame."""
+    main = {name: one.label for name, one in MEASURES.items() if one.is_main}
+    after = after or {}
+    output.table(
+        [*before.values(), *main.values(), "cells edited", *after.values()],
+        [
+            (
+                *(line[name] for name in before),
+                *(f"{line[m]:.3f} [{line[f'{m}_low']:.3f}, {line[f'{m}_high']:.3f}]" for m in main),
+                f"{line['share']:.2%}",
+                *(line[name] for name in after),
+            )
+            for _, line in frame.iterrows()
+        ],
+    )
+
+
+def print_notes(output: Output, evaluation: Evaluation) -> None:
+    """Print what the intervals cover, and the noise level of DR if there is one."""
+    if evaluation.noise_level is None:
+        output.line("DR has no noise level here: a model from a file is not retrained.")
+        return
+    output.line(
+        "Intervals are for the models trained here; that of DR also reflects training on other folds."
+    )
+    print_noise(output, evaluation)
+
+
+def print_noise(output: Output, evaluation: Evaluation) -> None:
+    """Print the DR of a shuffled attribute, and whether the baseline's can be told from it."""
+    said = "; DR is not distinguishable from it" if evaluation.is_noise else ""
+    level = f"{evaluation.noise_level:.4f}"
+    output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level}{said}.")

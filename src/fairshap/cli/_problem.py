@@ -1,17 +1,19 @@
-"""The table that a command is asked about, and what its columns mean."""
+"""The table that a command is about, what its columns mean, and a report on it."""
 
 import re
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
 import typer
 
-from fairshap import _io
-from fairshap._messages import listing
-from fairshap.cli._options import FileOptions, TableOptions
-from fairshap.cli._repaired import Repaired, find_repair
-from fairshap.cli._texts import find_value, name_option, plain, quote, split, unknown_value
+from fairshap import FairSHAP, _io
+from fairshap._messages import did_you_mean, listing
+from fairshap.cli._files import Repaired, find_repair
+from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option, split
+from fairshap.cli._output import plain
 from fairshap.exceptions import GroupError, TargetError
 
 # Pairs of labels whose positive one goes without saying, the positive one second.
@@ -26,23 +28,7 @@ _RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
 
 @dataclass(slots=True)
 class Problem:
-    """A table with its target and its groups.
-
-    Parameters
-    ----------
-    source : Source
-        The file.
-    X, y : pandas.DataFrame, pandas.Series
-        The columns that a model sees, and the target.
-    target : str
-        The name of the target.
-    sensitive, privileged, positive : object
-        As :class:`fairshap.FairSHAP` takes them.
-    repaired : Repaired or None
-        That the table is a repaired one, if that is known.
-    notes : list of str
-        What was inferred and is worth saying.
-    """
+    """A table with its target and its groups, and notes on what was inferred."""
 
     source: _io.Source
     X: pd.DataFrame
@@ -60,7 +46,7 @@ class Problem:
         return {"sensitive": self.sensitive, "privileged": self.privileged}
 
     def describe(self) -> dict[str, Any]:
-        """Return all of it as JSON takes it."""
+        """Return the table and its columns as JSON takes them."""
         privileged = self.privileged
         return {
             "name": self.source.name,
@@ -72,8 +58,23 @@ class Problem:
             "sensitive": self.sensitive,
             "privileged": str(privileged) if isinstance(privileged, pd.Interval) else plain(privileged),
             "repaired": self.repaired is not None,
-            "repair": None if self.repaired is None else self.repaired.describe(),
+            "repair": None if self.repaired is None else asdict(self.repaired),
         }
+
+    def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
+        """Return the report on what was found, as the bytes of its file."""
+        names = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
+        what = "audit" if more.get("audit") else "repair"
+        page = found.report(
+            positive=self.positive,
+            title=f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
+            command=shlex.join(["fairshap", *context.find_root().obj]),
+            checksum=f"{self.source.checksum} (SHA-256 of {self.source.name})",
+            note=None if self.repaired is None else self.repaired.warning,
+            redact=options.redact,
+            **more,
+        )
+        return page.html.encode()
 
 
 def read_source(options: FileOptions) -> _io.Source:
@@ -90,16 +91,13 @@ def read_source(options: FileOptions) -> _io.Source:
     )
 
 
-def open_problem(file: FileOptions, table: TableOptions, ledger: str | None = None) -> Problem:
-    """Return the table with what its columns mean, or raise an error that says what is missing.
-
-    If it is a repaired one, its ledger may be given.
-    """
-    source = read_source(file)
+def open_problem(task: TaskOptions, ledger: str | None = None) -> Problem:
+    """Return the table and what its columns mean; the ledger is that of a repaired table."""
+    source = read_source(task)
     frame, built_in = source.frame, source.dataset
     notes: list[str] = []
-    names = list(table.sensitive or ())
-    target = table.target
+    names = list(task.sensitive or ())
+    target = task.target
     if built_in is not None:
         target = target or str(built_in.y.name)
         names = names or [built_in.sensitive]
@@ -111,14 +109,20 @@ def open_problem(file: FileOptions, table: TableOptions, ledger: str | None = No
     for name in names:
         if source.find(name, "sensitive") == target:
             raise GroupError(f"column {name!r} is both --target and --sensitive; give two columns.")
-    texts = list(table.privileged or ())
+    texts = list(task.privileged or ())
     if built_in is not None and not texts and names == [built_in.sensitive]:
         privileged = built_in.privileged
         notes.append(f"privileged {privileged!r}, as the built-in table says")
     else:
         privileged = _read_privileged(frame, names, texts)
-    y, positive = _read_target(frame[target], table.positive, notes)
-    repaired, said = find_repair(source, table, ledger)
+    y, positive = _read_target(frame[target], task.positive, notes)
+    # What a person may want to check in how columns were read.
+    notes += [
+        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
+        for name, inferred in source.inferred.items()
+        if name != target and inferred.note
+    ]
+    repaired, said = find_repair(source, task, ledger)
     return Problem(
         source=source,
         X=frame.drop(columns=target),
@@ -128,7 +132,7 @@ def open_problem(file: FileOptions, table: TableOptions, ledger: str | None = No
         privileged=privileged,
         positive=positive,
         repaired=repaired,
-        notes=[*notes, *_notes_on_columns(source, target), *([said] if said else [])],
+        notes=[*notes, *([said] if said else [])],
     )
 
 
@@ -146,7 +150,7 @@ def _values(column: pd.Series) -> list[Any]:
 
 
 def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
-    """Return the privileged values of the sensitive columns as they stand in the table."""
+    """Return the privileged values of the sensitive columns as the table has them."""
     values = {name: _values(frame[name]) for name in names}
     if not texts:
         said = "; ".join(f"{name!r} holds {listing(map(plain, values[name]))}" for name in names)
@@ -174,7 +178,7 @@ def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) ->
 
 
 def _read_range(first: str | None, last: str | None) -> pd.Interval:
-    """Return the values between two ends, both among them; without an end, all on that side."""
+    """Return the range of values between two ends, both included; without an end, all on that side."""
     low, high = float(first or "-inf"), float(last or "inf")
     if low > high:
         raise typer.BadParameter(
@@ -186,8 +190,34 @@ def _read_range(first: str | None, last: str | None) -> pd.Interval:
 def _find(text: str, name: str, values: list[Any]) -> Any:
     value = find_value(text, values)
     if value is None:
-        raise GroupError(unknown_value("--privileged", text, name, values))
+        raise GroupError(_unknown_value("--privileged", text, name, values))
     return value
+
+
+def find_value(text: str, values: Sequence[Any]) -> Any:
+    """Return the value that a text stands for, None if there is none.
+
+    >>> find_value("1", [0, 1]), find_value("True", [False, True]), find_value("male", ["Male"])
+    (1, True, None)
+    """
+    for value in values:
+        if str(value) == text:
+            return value
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    for value in values:
+        if not isinstance(value, str) and isinstance(plain(value), (int, float)) and value == number:
+            return value
+    return None
+
+
+def _unknown_value(option: str, text: str, column: str, values: Sequence[Any]) -> str:
+    return (
+        f"{option} {shlex.quote(text)} does not occur in column {column!r}, which holds "
+        f"{listing(map(plain, values))}.{did_you_mean(text, [plain(value) for value in values])}"
+    )
 
 
 def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tuple[pd.Series, Any]:
@@ -205,22 +235,22 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
         raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
     positive = None if asked is None else find_value(asked, values)
     if asked is not None and positive is None:
-        raise TargetError(unknown_value("--positive", asked, name, values))
+        raise TargetError(_unknown_value("--positive", asked, name, values))
     if len(values) > 2:
         shown = listing([plain(value) for value in values], limit=5)
         if positive is None:
             raise TargetError(
                 f"column {name!r}, the target, has {len(values)} different values, {shown}; name the "
-                "favourable one with --positive, and all others count as one."
+                "favorable one with --positive, and all others count as one."
             )
         notes.append(f"all labels but {plain(positive)!r} count as one")
         return (column == positive).astype(int).rename(name), 1
     if positive is None:
         positive = _known_positive(values)
         if positive is None:
-            first, second = (quote(str(value)) for value in values)
+            first, second = (shlex.quote(str(value)) for value in values)
             raise TargetError(
-                f"which label of {name!r} is the favourable one? Give --positive {first} or "
+                f"which label of {name!r} is the favorable one? Give --positive {first} or "
                 f"--positive {second}."
             )
         notes.append(f"positive label {plain(positive)!r}, of {listing(map(plain, values))}")
@@ -228,23 +258,10 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
 
 
 def _known_positive(values: list[Any]) -> Any:
-    texts = {_label_text(value): value for value in values}
-    for negative, positive in _KNOWN:
-        if set(texts) == {negative, positive}:
-            return texts[positive]
-    return None
-
-
-def _label_text(value: Any) -> str:
-    number = plain(value)
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(value).casefold()
-
-
-def _notes_on_columns(source: _io.Source, target: str) -> list[str]:
-    """Return what a person may want to look at in how columns were read."""
-    said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
-    return [
-        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
-        for name, inferred in said
-        if inferred.note
-    ]
+    """Return the positive one of two labels, if that is known."""
+    texts = {}
+    for value in values:
+        number = plain(value)
+        is_whole = isinstance(number, float) and number.is_integer()
+        texts[str(int(number)) if is_whole else str(value).casefold()] = value
+    return next((texts[good] for bad, good in _KNOWN if set(texts) == {bad, good}), None)

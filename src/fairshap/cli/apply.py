@@ -1,4 +1,4 @@
-"""``fairshap apply``: the ledger, applied again."""
+"""``fairshap apply``: the edits of a ledger, made again."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -10,11 +10,10 @@ import typer
 
 from fairshap import Edits
 from fairshap._io import MARKED, Source
-from fairshap.cli._options import FileOptions, Force, RunOptions
+from fairshap.cli._files import check_writable, how_to_check, repaired_files, write_all
+from fairshap.cli._options import FileOptions, Force, RunOptions, is_standard, option
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
-from fairshap.cli._repaired import how_to_check, repaired_files
-from fairshap.cli._writing import STANDARD, check_writable, write_all
 from fairshap.edits import Checksums
 from fairshap.exceptions import FileError
 
@@ -24,24 +23,16 @@ def apply(
     file: FileOptions,
     run: RunOptions,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="The repaired table; - for standard output.", metavar="FILE")
+        str, option("The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE")
     ],
     again: Annotated[
         str | None,
-        typer.Option(
-            "--edits",
-            help="The ledger again, with the checksum of the written table.",
-            metavar="FILE",
-        ),
+        option("The ledger again, with the checksum of the written table.", None, "--edits", metavar="FILE"),
     ] = None,
     force: Force = False,
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
-    if again == STANDARD:
-        raise typer.BadParameter("--edits - is not taken; give a file")
-    if run.json and out == STANDARD:
-        raise typer.BadParameter("--json and --out - both want standard output; write to a file")
-    output = Output("apply", run, to_stderr=out == STANDARD)
+    output = Output("apply", run, to_stderr=is_standard(out, again, run))
     if not Path(edits).is_file():
         raise FileError(f"there is no ledger {edits!r}.")
     ledger = Edits.read(edits)
@@ -58,7 +49,7 @@ def apply(
     output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")
     if len(ledger):
         output.line(how_to_check(out, measured=False))
-        if again is None and not _names(edits, source, out, table):
+        if again is None and not _is_known(edits, source, out, table):
             output.note(
                 f"{edits!r} was not written with this table, and nothing in a file of this format can tell "
                 "later that it is repaired; give --edits FILE for a ledger that does."
@@ -72,8 +63,8 @@ def apply(
     )
 
 
-def _names(edits: str, source: Source, out: str, table: bytes) -> bool:
-    """Say whether a table is known as repaired, by itself or by the ledger."""
+def _is_known(edits: str, source: Source, out: str, table: bytes) -> bool:
+    """Say whether a table is known as repaired, by its own mark or by the ledger."""
     return source.format_for(out) in MARKED or Checksums.read(edits).repaired == sha256(table).hexdigest()
 
 

@@ -1,6 +1,5 @@
 """``fairshap audit``: how unfair, for whom, through which columns and which rows."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,73 +7,54 @@ import pandas as pd
 import typer
 
 from fairshap import FairSHAP
-from fairshap._crossval import MEASURES, MIN_COMPARED, Evaluation
+from fairshap._crossval import MIN_COMPARED, Evaluation
+from fairshap._models import is_frozen
 from fairshap._ties import steps
-from fairshap.cli._measures import between, describe_folds, describe_measures, print_notes
-from fairshap.cli._models import from_file, get_model, model_file
-from fairshap.cli._options import (
-    FileOptions,
-    Folds,
-    Force,
-    Ledger,
-    ModelOptions,
-    Repeats,
-    RunOptions,
-    TableOptions,
-)
-from fairshap.cli._output import Output, records
-from fairshap.cli._problem import Problem, open_problem
-from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._writing import check_writable, write_all
-from fairshap.exceptions import MarginWarning, NothingToRepairWarning
-from fairshap.model_selection import evaluate as compare
-from fairshap.model_selection import evaluate_fitted
+from fairshap.cli._files import write_all
+from fairshap.cli._models import open_task
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
+from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures, records
+from fairshap.cli._problem import Problem
+from fairshap.model_selection import evaluate, evaluate_fitted
 
 
 def audit(
     context: typer.Context,
-    file: FileOptions,
-    table: TableOptions,
-    model: ModelOptions,
+    task: TaskOptions,
     run: RunOptions,
     page: ReportOptions,
+    on: FoldOptions,
     threshold: Annotated[
         float, typer.Option(help="The smallest Shapley value of a cell that is counted.")
     ] = 0.05,
-    folds: Folds = None,
-    repeats: Repeats = None,
     top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
-    edits: Ledger = None,
-    force: Force = False,
 ) -> None:
     """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
     output = Output("audit", run)
-    check_report(page)
-    problem = open_problem(file, table, edits)
-    read = [problem.source.path, model_file(model), None if edits is None else Path(edits)]
-    check_writable([page.report], force=force, sources=read)
-    estimator = get_model(model, problem, run)
-    for note in problem.notes:
-        output.note(note)
-    with output.warnings(NothingToRepairWarning, MarginWarning):
-        measured = measure(estimator, problem, folds, repeats, run)
-        repair = FairSHAP(
-            estimator,
-            **problem.who,
-            threshold=threshold,
-            random_state=run.seed,
-            n_jobs=run.jobs,
-            verbose=run.verbose,
-        ).fit(problem.X, problem.y)
-        write_all(
-            [
-                (
-                    page.report,
-                    lambda: make_page(context, page, problem, repair, evaluation=measured, audit=True),
-                )
-            ],
-            force=force,
-        )
+    page.check()
+    problem, estimator = open_task(output, task, ledger=on.edits, others=[page.report], force=page.force)
+    who = {**problem.who, "positive": problem.positive}
+    with output.warnings():
+        if is_frozen(estimator):
+            measured = evaluate_fitted(estimator, problem.X, problem.y, **who)
+        else:
+            measured = evaluate(
+                problem.X,
+                problem.y,
+                estimator,
+                **who,
+                methods=["baseline"],
+                n_folds=on.folds,
+                n_repeats=on.repeats,
+                **run.params,
+            )
+        repair = FairSHAP(estimator, **problem.who, threshold=threshold, **run.params)
+        repair.fit(problem.X, problem.y)
+
+        def report() -> bytes:
+            return problem.report(context, page, repair, evaluation=measured, audit=True)
+
+        write_all([(page.report, report)], force=page.force)
     groups = measured.groups()
     columns, rows = _columns(repair), _rows(repair, problem, top)
     _print(output, problem, measured, groups, columns, rows)
@@ -83,7 +63,7 @@ def audit(
         output.line(f"Written: {page.report}")
     output.json(
         data=problem.describe(),
-        model=model.model,
+        model=task.model,
         rows_held_out=measured.folds is not None,
         **describe_folds(measured),
         measures=describe_measures(measured)[0],
@@ -94,37 +74,16 @@ def audit(
     )
 
 
-def measure(
-    estimator: Any, problem: Problem, folds: int | None, repeats: int | None, run: RunOptions
-) -> Evaluation:
-    """Return what a model does: on folds, or one from a file on the table itself."""
-    who = {**problem.who, "positive": problem.positive}
-    if from_file(estimator):
-        return evaluate_fitted(estimator, problem.X, problem.y, **who)
-    return compare(
-        problem.X,
-        problem.y,
-        estimator,
-        **who,
-        methods=["baseline"],
-        n_folds=folds,
-        n_repeats=repeats,
-        random_state=run.seed,
-        n_jobs=run.jobs,
-        verbose=run.verbose,
-    )
-
-
 def _columns(repair: FairSHAP) -> pd.DataFrame:
     """Return one line for each column: what it adds to the risk, the most first."""
-    phi = repair.explanation_.values
+    phi, names = repair.explanation_.values, repair.explanation_.feature_names
     counts = pd.Series(repair.edits_.column, dtype=object).value_counts()
     frame = pd.DataFrame(
         {
-            "column": [str(name) for name in repair.explanation_.feature_names],
+            "column": [str(name) for name in names],
             "mean_attribution": np.nanmean(phi, axis=0),
             "largest_attribution": np.nanmax(phi, axis=0),
-            "cells": [int(counts.get(name, 0)) for name in repair.explanation_.feature_names],
+            "cells": [int(counts.get(name, 0)) for name in names],
         }
     )
     return frame.sort_values("mean_attribution", ascending=False, ignore_index=True)
@@ -170,24 +129,14 @@ def _print(
     rows: pd.DataFrame,
 ) -> None:
     line = measured.frame().iloc[0]
-    rows_of = "rows that it was not trained on" if measured.folds else "the rows of the table"
+    rows_of = "held-out rows" if measured.folds else "the rows of the table"
     output.line(f"How unfair: the model on {rows_of}, with 95 % intervals")
-    output.table(
-        ["measure", "value", "from", "to", "between", "meaning"],
-        [
-            (
-                measure.label,
-                line[name],
-                line[f"{name}_low"],
-                line[f"{name}_high"],
-                between(measured, name),
-                measure.description,
-            )
-            for name, measure in MEASURES.items()
-        ],
-        left=(0, 4, 5),
+    print_measures(
+        output,
+        measured,
+        ("value", "from", "to"),
+        lambda name: (line[name], line[f"{name}_low"], line[f"{name}_high"]),
     )
-    print_notes(output, measured)
     output.line()
     output.line(f"For whom: by {problem.sensitive!r}")
     names = ["rows", "base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr"]

@@ -1,20 +1,54 @@
-"""``fairshap demo``: COMPAS from end to end."""
+"""``fairshap datasets`` lists the built-in tables, and ``fairshap demo`` repairs one of them."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow.parquet as parquet
 import typer
 
+from fairshap.cli._files import check_writable, trial_folder
 from fairshap.cli._models import make_model
-from fairshap.cli._options import ConstraintOptions, FileOptions, Force, RunOptions, TableOptions
+from fairshap.cli._options import (
+    ConstraintOptions,
+    Force,
+    RunOptions,
+    SelectorOptions,
+    TableFiles,
+    TaskOptions,
+)
 from fairshap.cli._output import Output
 from fairshap.cli._problem import open_problem
-from fairshap.cli._repaired import repaired_files
-from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._writing import check_writable, trial_folder, write_all
-from fairshap.cli.repair import SelectorOptions, describe, print_check, print_repair, repair_table
+from fairshap.cli.repair import print_repair, repair_table, write_repair
+from fairshap.datasets import SPECS, stored_bytes
 
-_MODEL = "hist-gradient-boosting"
+
+def datasets(run: RunOptions) -> None:
+    """List the built-in tables, which can be given as DATA."""
+    output = Output("datasets", run)
+    lines = []
+    for name, spec in SPECS.items():
+        held = parquet.ParquetFile(BytesIO(stored_bytes(name))).metadata
+        sensitive, privileged = next(iter(spec.sensitive.items()))
+        lines.append(
+            {
+                "name": name,
+                "rows": held.num_rows,
+                "columns": held.num_columns,
+                "target": spec.target,
+                "positive_means": spec.meaning,
+                "sensitive": sensitive,
+                "privileged": privileged,
+                "source": spec.source,
+                "licence": spec.licence,
+                "description": spec.description,
+            }
+        )
+    shown = ["name", "rows", "columns", "target", "sensitive", "privileged", "positive_means"]
+    output.table(
+        [*shown[:-1], "1 means"], [[line[key] for key in shown] for line in lines], left=(0, 3, 4, 5, 6)
+    )
+    output.json(datasets=lines)
 
 
 def demo(
@@ -31,31 +65,17 @@ def demo(
     table, ledger, page = (
         str(out / f"compas-{name}") for name in ("repaired.csv", "edits.csv", "report.html")
     )
-    options = ReportOptions(page)
-    check_report(options)
-    problem = open_problem(FileOptions("compas"), TableOptions())
+    task, files = TaskOptions("compas"), TableFiles(out=table, edits=ledger, report=page, force=force)
+    files.check()
+    problem = open_problem(task)
     with trial_folder(out):
         check_writable([table, ledger, page], force=force)
-    model = make_model(_MODEL, run, n_rows=len(problem.X))
-    done = repair_table(
-        problem, model, model, SelectorOptions(), ConstraintOptions(), run, None, None, output
-    )
+    model = make_model(task.model, run, n_rows=len(problem.X))
+    repair, measured = repair_table(output, problem, model, model, SelectorOptions(), ConstraintOptions())
     out.mkdir(parents=True, exist_ok=True)
-    content, edits = repaired_files(problem.source, table, done.edits)
-    write_all(
-        [
-            (page, lambda: make_page(context, options, problem, done.repair, evaluation=done.evaluation)),
-            (ledger, lambda: edits),
-        ],
-        lambda: problem.source.save(table, content, force=force),
-        force=force,
-    )
+    write_repair(context, task, files, problem, repair, measured)
     assert problem.source.dataset is not None  # noqa: S101
     output.line(problem.source.dataset.description)
     output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.")
     output.line()
-    print_repair(output, problem, done, [table, ledger, page])
-    print_check(output, problem, done, table)
-    output.json(
-        data=problem.describe(), model=_MODEL, **describe(done), out=table, ledger=ledger, report=page
-    )
+    print_repair(output, task, files, problem, repair, measured)

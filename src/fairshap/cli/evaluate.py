@@ -1,25 +1,13 @@
-"""``fairshap evaluate``: methods side by side."""
+"""``fairshap evaluate``: mitigation methods side by side."""
 
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from fairshap._crossval import Evaluation
-from fairshap.cli._measures import (
-    describe_folds,
-    describe_measures,
-    labels,
-    main_measures,
-    print_notes,
-    with_interval,
-)
-from fairshap.cli._models import from_file, get_model
-from fairshap.cli._options import FileOptions, Folds, Ledger, ModelOptions, Repeats, RunOptions, TableOptions
-from fairshap.cli._output import Output, records
-from fairshap.cli._problem import open_problem
-from fairshap.cli._texts import split
-from fairshap.exceptions import MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.cli._models import open_task
+from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, split
+from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes, records
 from fairshap.model_selection import METHODS
 from fairshap.model_selection import evaluate as compare
 
@@ -27,10 +15,9 @@ _DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-counterfactuals"
 
 
 def evaluate(
-    file: FileOptions,
-    table: TableOptions,
-    model: ModelOptions,
+    task: TaskOptions,
     run: RunOptions,
+    on: FoldOptions,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,23 +25,14 @@ def evaluate(
             help="; ".join(f"{name}: {what}" for name, what in METHODS.items()) + f". By default {_DEFAULT}.",
         ),
     ] = None,
-    folds: Folds = None,
-    repeats: Repeats = None,
     threshold: Annotated[float, typer.Option(min=0, help="The threshold of fairshap.")] = 0.05,
-    edits: Ledger = None,
 ) -> None:
-    """Compare methods on rows that they were not trained on, with 95 % intervals."""
+    """Compare methods on held-out rows, with 95 % intervals."""
     output = Output("evaluate", run)
-    problem = open_problem(file, table, edits)
-    estimator = get_model(model, problem, run)
-    if from_file(estimator):
-        raise ModelError(
-            "every method trains the model again, and a model from a file is never retrained; give --model "
-            "the name of a kind, such as xgboost."
-        )
-    for note in problem.notes:
-        output.note(note)
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    problem, estimator = open_task(
+        output, task, ledger=on.edits, trains="every method trains the model again"
+    )
+    with output.warnings():
         evaluation = compare(
             problem.X,
             problem.y,
@@ -62,17 +40,26 @@ def evaluate(
             **problem.who,
             positive=problem.positive,
             methods=split(methods) or _default_methods(output),
-            n_folds=folds,
-            n_repeats=repeats,
+            n_folds=on.folds,
+            n_repeats=on.repeats,
             threshold=threshold,
-            random_state=run.seed,
-            n_jobs=run.jobs,
-            verbose=run.verbose,
+            **run.params,
         )
-    print_evaluation(output, evaluation)
+    frame = evaluation.frame()
+    output.line(f"All held-out rows together, {evaluation.folds} [95 % interval]")
+    print_levels(output, frame, {"method": "method"})
+    print_notes(output, evaluation)
+    moved = frame.query("abs(raw_dr - dr) > 1e-9")
+    if len(moved):
+        said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())
+        output.line()
+        output.line(
+            "These methods transform the rows to predict by their sensitive value, and DR is measured after "
+            f"that. Switching the attribute in the recorded row changes the prediction by: {said}."
+        )
     output.json(
         data=problem.describe(),
-        model=model.model,
+        model=task.model,
         **describe_folds(evaluation),
         methods=describe_measures(evaluation),
         changes=records(evaluation.differences()),
@@ -86,25 +73,3 @@ def _default_methods(output: Output) -> list[str]:
         output.note("cr is left out: it needs fairlearn, which pip install 'fairshap[fairlearn]' brings.")
         names.remove("cr")
     return names
-
-
-def print_evaluation(output: Output, evaluation: Evaluation) -> None:
-    """Print the methods with their intervals."""
-    output.line(f"All held-out rows together, {evaluation.folds} [95 % interval]")
-    measures = main_measures()
-    output.table(
-        ["method", *labels(measures), "cells edited"],
-        [
-            (line["method"], *(with_interval(line, name) for name in measures), f"{line['share']:.2%}")
-            for _, line in evaluation.frame().iterrows()
-        ],
-    )
-    print_notes(output, evaluation)
-    moved = evaluation.frame().query("abs(raw_dr - dr) > 1e-9")
-    if len(moved):
-        said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())
-        output.line()
-        output.line(
-            "These transform the rows to predict by their sensitive value, and DR is measured after that. "
-            f"Switched in the row as it was recorded, it changes the prediction by: {said}."
-        )

@@ -1,44 +1,36 @@
 """``fairshap tune``: which repair does the most within what can be accepted."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fairshap import Budget, FairSHAP, Iterative, OptimalSubset
+from fairshap import FairSHAP
 from fairshap import tune as try_repairs
 from fairshap._crossval import OBJECTIVES, check_objective
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._measures import labels, main_measures, print_noise, with_interval
-from fairshap.cli._models import from_file, get_model, model_file
+from fairshap.cli._files import write_all
+from fairshap.cli._models import open_task
 from fairshap.cli._options import (
     ConstraintOptions,
-    FileOptions,
-    Folds,
-    Force,
-    Ledger,
-    ModelOptions,
-    Repeats,
+    FoldOptions,
+    ReportOptions,
     RunOptions,
-    TableOptions,
+    TaskOptions,
+    selector_of,
+    split,
 )
-from fairshap.cli._output import Output, records
-from fairshap.cli._problem import open_problem
-from fairshap.cli._reporting import ReportOptions, check_report, make_page
-from fairshap.cli._texts import split
-from fairshap.cli._writing import check_writable, write_all
+from fairshap.cli._output import Output, print_levels, print_noise, records
 from fairshap.edits import describe_counterfactuals
-from fairshap.exceptions import InputError, MarginWarning, ModelError, NothingToRepairWarning
+from fairshap.exceptions import InputError
 
 
 def tune(
     context: typer.Context,
-    file: FileOptions,
-    table: TableOptions,
-    model: ModelOptions,
+    task: TaskOptions,
     limits: ConstraintOptions,
     run: RunOptions,
     page: ReportOptions,
+    on: FoldOptions,
     max_accuracy_drop: Annotated[
         float, typer.Option(min=0, max=1, help="How much accuracy a repair may lose.")
     ] = 0.01,
@@ -48,8 +40,8 @@ def tune(
     objective: Annotated[
         str,
         typer.Option(
-            help="What is made small: fairness (mean of DR, DP and EO), dr, dp, eo or pqp, or weights "
-            "such as dr=1,dp=6."
+            help="What is minimized: fairness (mean of DR, DP and EO), dr, dp, eo or pqp, or weights such as "
+            "dr=1,dp=6."
         ),
     ] = "fairness",
     selectors: Annotated[
@@ -63,29 +55,22 @@ def tune(
             "that risk. None by default; counterfactuals need the Python API to be written.",
         ),
     ] = None,
-    folds: Folds = None,
-    repeats: Repeats = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
-    edits: Ledger = None,
-    force: Force = False,
 ) -> None:
     """Try many repairs on folds and say which to take."""
     output = Output("tune", run)
-    check_report(page)
-    problem = open_problem(file, table, edits)
-    read = [problem.source.path, model_file(model), None if edits is None else Path(edits)]
-    check_writable([page.report], force=force, sources=read)
-    limits.check(problem)
-    estimator = get_model(model, problem, run)
-    if from_file(estimator):
-        raise ModelError(
-            "tuning trains the model again, and a model from a file is never retrained; give --model the "
-            "name of a kind, such as xgboost."
-        )
-    for note in problem.notes:
-        output.note(note)
+    page.check()
+    problem, estimator = open_task(
+        output,
+        task,
+        ledger=on.edits,
+        others=[page.report],
+        force=page.force,
+        limits=limits,
+        trains="tuning trains the model again",
+    )
     more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
-    with output.warnings(NothingToRepairWarning, MarginWarning):
+    with output.warnings():
         tuning = try_repairs(
             problem.X,
             problem.y,
@@ -99,45 +84,36 @@ def tune(
             reject_if=limits.rejections(),
             constraints=limits.constraints(),
             matcher=limits.matcher,
-            n_folds=folds,
-            n_repeats=repeats,
-            random_state=run.seed,
-            n_jobs=run.jobs,
-            verbose=run.verbose,
+            n_folds=on.folds,
+            n_repeats=on.repeats,
+            **run.params,
             **more,
         )
-        if page.report is not None:
-            made = tuning.repair.set_params(verbose=run.verbose).fit(problem.X, problem.y)
-            write_all(
-                [(page.report, lambda: make_page(context, page, problem, made, tuning=tuning))], force=force
-            )
-    frame, measures = tuning.frame(), main_measures()
-    output.line(f"{tuning.reason}")
+
+        def report() -> bytes:
+            made = tuning.repair.set_params(verbose=run.params["verbose"]).fit(problem.X, problem.y)
+            return problem.report(context, page, made, tuning=tuning)
+
+        write_all([(page.report, report)], force=page.force)
+    frame = tuning.frame()
+    output.line(tuning.reason)
     output.line()
-    output.table(
-        ["candidate", "objective", *labels(measures), "cells edited", "allowed", "on front"],
-        [
-            (
-                line["name"],
-                line["objective"],
-                *(with_interval(line, name) for name in measures),
-                f"{line['share']:.2%}",
-                line["allowed"],
-                line["on_front"],
-            )
-            for _, line in frame.head(top).iterrows()
-        ],
+    print_levels(
+        output,
+        frame.head(top),
+        {"name": "candidate", "objective": "objective"},
+        {"allowed": "allowed", "on_front": "on front"},
     )
     if tuning.noise_level is not None:
-        print_noise(output, tuning.noise_level, tuning.is_noise)
+        print_noise(output, tuning.evaluation)
     output.line()
-    is_repair = tuning.is_repair
-    output.line(f"{'The repair' if is_repair else 'If a repair is wanted'}: {options_of(tuning.repair)}")
+    head = "The repair" if tuning.is_repair else "If a repair is wanted"
+    output.line(f"{head}: {options_of(tuning.repair)}")
     if page.report is not None:
         output.line(f"Written: {page.report}")
     output.json(
         data=problem.describe(),
-        model=model.model,
+        model=task.model,
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
@@ -148,7 +124,7 @@ def tune(
 
 
 def _objective(text: str) -> Any:
-    """Return an objective, or the weights of one."""
+    """Return the name of an objective, or its weights."""
     if "=" not in text:
         if text not in OBJECTIVES:
             known = listing(OBJECTIVES)
@@ -189,19 +165,10 @@ def _is_number(text: str) -> bool:
 
 def _parameters(repair: FairSHAP) -> dict[str, Any]:
     """Return the recommended repair as JSON takes it, in the words of the options."""
-    selector, threshold = repair.selector, repair.threshold
-    name = "threshold"
-    if isinstance(selector, Iterative):
-        name, threshold = "iterative", getattr(selector.selector, "threshold", None)
-    elif isinstance(selector, OptimalSubset):
-        name, threshold = "optimal", selector.cost
-    elif isinstance(selector, Budget):
-        name, threshold = "budget", selector.threshold
-    elif selector is not None:
-        threshold = selector.threshold
-    is_edited = threshold is None or float(threshold) < float("inf")
+    selector, threshold = selector_of(repair)
+    is_edited = threshold is None or threshold < float("inf")
     return {
-        "selector": name,
+        "selector": selector,
         "threshold": threshold if is_edited else None,
         "reject_if": None if repair.constraints is None else repair.constraints.reject_if,
         "counterfactuals": repair.counterfactuals,
@@ -210,7 +177,7 @@ def _parameters(repair: FairSHAP) -> dict[str, Any]:
 
 
 def options_of(repair: FairSHAP) -> str:
-    """Return the options of the command that makes a repair, as far as there are."""
+    """Return the options of the command that makes a repair; counterfactuals need Python."""
     found = _parameters(repair)
     rows = found["counterfactuals"]
     if not found["edits"]:

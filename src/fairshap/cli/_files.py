@@ -1,0 +1,205 @@
+"""Files that a command writes, all of them or none, and how a repaired table is marked and known again."""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import fairshap
+from fairshap import Edits
+from fairshap._files import check_folder, write_atomically
+from fairshap._io import MARKED, Mark, Source
+from fairshap.cli._options import STANDARD, TaskOptions
+from fairshap.edits import Checksums, has_checksums
+from fairshap.exceptions import FileError, LedgerError
+
+
+def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
+    """Raise an error, before any work, if a file must not or cannot be written.
+
+    Files that are read, the sources, are never overwritten.
+    """
+    read = [source for source in sources if source is not None and source.exists()]
+    given = [Path(path) for path in paths if path is not None and path != STANDARD]
+    for k, path in enumerate(given):
+        if path.resolve() in [other.resolve() for other in given[:k]]:
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        if path.is_dir():
+            raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
+        if not path.resolve().parent.is_dir():
+            folder = str(path.parent)
+            raise FileError(f"there is no folder {folder!r}; make it with mkdir {shlex.quote(folder)}.")
+        if path.exists():
+            if any(path.samefile(source) for source in read):
+                raise FileError(f"{str(path)!r} is a file that is read, which is never overwritten.")
+            if path.is_file() and not force:
+                raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
+        if path.is_file() or not path.exists():
+            check_folder(path)
+
+
+@contextmanager
+def trial_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for the time of a check, so that one that cannot be made is known before any work.
+
+    It does not stay: an interrupted run leaves none behind.
+    """
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for one in missing:
+            one.rmdir()
+
+
+def write_all(
+    contents: Sequence[tuple[str | None, Callable[[], bytes]]],
+    write_table: Callable[[], None] = lambda: None,
+    *,
+    force: bool,
+) -> None:
+    """Write the files that are asked for, and last the table: all of them or none.
+
+    Each is written while those before it lie ready beside their places: on an error, none is there.
+    """
+    asked = [(path, content) for path, content in contents if path is not None]
+    if not asked:
+        write_table()
+        return
+    (path, content), *rest = asked
+
+    def write(file: BinaryIO) -> None:
+        file.write(content())
+        # A full disk is noticed here, before the files after it are renamed.
+        file.flush()
+        write_all(rest, write_table, force=force)
+
+    write_atomically(path, write, force=force)
+
+
+# ---- repaired tables
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """How we know that a table was repaired: by its own mark, or by a ledger that names it.
+
+    ``warning`` says what that means for measures on the table.
+    """
+
+    edits: int
+    original_sha256: str
+    ledger: str | None
+    mark: Mark | None
+    warning: str
+
+
+def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
+    """Return what tells that a table was repaired, None if nothing does, and a note for the user.
+
+    Without a ledger, one in the same folder is looked for.
+    """
+    if ledger is not None and not Path(ledger).is_file():
+        raise FileError(f"there is no ledger {ledger!r}.")
+    mark = source.document.mark
+    if mark is not None:
+        warning = _warning(f"{source.name!r} is marked as repaired by fairshap", mark.edits, task)
+        return Repaired(mark.edits, mark.original_sha256, None, mark, warning), f"warning: {warning}"
+    if ledger is None and source.path is not None:
+        ledger = find_ledger(source.path.parent, source.checksum)
+    if ledger is None:
+        return None, ""
+    found = Checksums.read(ledger)
+    if found.repaired == source.checksum:
+        told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
+        warning = _warning(told, found.n_edits, task)
+        return Repaired(found.n_edits, found.original, ledger, None, warning), f"warning: {warning}"
+    if found.original == source.checksum:
+        return None, ""
+    why = "holds no checksum of a repaired file"
+    if found.repaired:
+        why = "was written with another file, or the table was changed afterwards"
+    return None, (
+        f"{ledger!r} does not tell whether {source.name!r} is repaired: it {why}. If it is, these measures "
+        "mislead: the rows that a model is tested on are edited too."
+    )
+
+
+def find_ledger(folder: Path, checksum: str) -> str | None:
+    """Return the ledger in a folder that names a repaired file of some checksum.
+
+    Of each .csv file the first line is read, and more only if it is that of a ledger.
+    """
+    # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            with suppress(OSError, LedgerError):
+                if (
+                    path.suffix.lower() == ".csv"
+                    and path.is_file()
+                    and has_checksums(path)
+                    and Checksums.read(path).repaired == checksum
+                ):
+                    return str(path)
+    return None
+
+
+def _warning(told: str, edits: int, task: TaskOptions) -> str:
+    who = ["-t", str(task.target)]
+    for option, values in (("-s", task.sensitive), ("-p", task.privileged)):
+        who += [part for value in values or () for part in (option, value)]
+    if task.positive is not None:
+        who += ["--positive", task.positive]
+    meaning, cells = shlex.join(who), f"{edits:,} {'cell' if edits == 1 else 'cells'}"
+    return (
+        f"{told} ({cells} replaced). The rows that a model is tested on here are edited too, by values of "
+        "rows with the same label: accuracy usually looks better than it is, and fairness can look better "
+        "or worse. Check a repair on original rows instead: "
+        f"`fairshap repair ORIGINAL {meaning} --out FILE` trains on repaired folds and tests on original "
+        f"ones; `fairshap audit OTHERS {meaning} --model FILE` tests a model that was trained on the "
+        "repaired table on original rows that the table does not hold."
+    )
+
+
+def repaired_files(
+    source: Source,
+    out: str,
+    edits: Edits,
+    *,
+    ledger: bytes | None = None,
+    has_ledger: bool = True,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[bytes, bytes]:
+    """Return the repaired table and its ledger, one of which has the checksum of the other.
+
+    A table that can hold a mark names its ledger (``ledger``, if it is there already), unless there will be
+    none. Otherwise the ledger names the table. Without edits there is nothing to mark. ``settings`` say how
+    the cells were chosen.
+    """
+    if source.format_for(out) not in MARKED:
+        table = source.to_bytes(out, edits)
+        return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
+    ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
+    name = sha256(ledger).hexdigest() if has_ledger else None
+    mark = Mark(
+        version=fairshap.__version__,
+        original_sha256=source.checksum,
+        edits=len(edits),
+        ledger_sha256=name,
+        settings=settings or {},
+    )
+    return source.to_bytes(out, edits, mark=mark if len(edits) else None), ledger
+
+
+def how_to_check(out: str, *, measured: bool) -> str:
+    """Return how to find out what a repair does; ``measured`` says whether measures stand above."""
+    name = "the repaired table" if out == STANDARD else out
+    how = "as the measures above do" if measured else "as fairshap repair does with --folds 5"
+    return (
+        f"To check the repair, train on {name} and test on original rows that it does not hold, {how}. An "
+        "audit of the repaired table tests on edited rows, on which accuracy looks better than it is."
+    )
