@@ -194,7 +194,6 @@ def test_what_the_warning_advises_brings_the_risk_back(twice):
     assert both == pytest.approx(right, rel=0.1)
 
 
-@pytest.mark.skip(reason="not ported yet")
 def test_the_command_says_it_once_and_names_its_options(twice, tmp_path, capsys):
     from fairshap.cli._main import run as run_here
 
