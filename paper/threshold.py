@@ -186,9 +186,9 @@ def _sentences(compared: pd.DataFrame, intervals: pd.DataFrame) -> list[str]:
         steps = int((np.diff(tried["dr"]) > 0).sum())
         texts.append(
             f"**{label}.** {low:.0%} of the positive Shapley values of 0.01 or more are under 0.05 (the "
-            f"paper: most edits concentrate there). At T = {THRESHOLD:.2f} {change(paper, base)}; DR is lowest "
-            f"at T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T means less DR "
-            f"in {steps} of {len(THRESHOLDS) - 1} steps."
+            f"paper: most edits concentrate there). At T = {THRESHOLD:.2f} {change(paper, base)}; DR is "
+            f"lowest at T = {THRESHOLDS[best]:.2f}, where {change(tried.iloc[best], base)}. A smaller T "
+            f"means less DR in {steps} of {len(THRESHOLDS) - 1} steps."
         )
     return texts
 

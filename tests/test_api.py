@@ -2,15 +2,12 @@ import re
 import subprocess
 import sys
 from importlib import import_module, metadata
-from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
 
 import fairshap
 from fairshap import exceptions
-
-ROOT = Path(__file__).parents[1]
 
 
 #: The names of the package and of its public packages.
@@ -124,14 +121,3 @@ def test_samplers_have_metadata_requests_whatever_is_imported_first(sampler):
     """imbalanced-learn gives them only to classes that are defined after it was imported."""
     code = f"import fairshap, sys; sys.exit(not hasattr({sampler}, 'set_fit_resample_request'))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.skip(reason="not ported yet")
-# German's risk is not distinguishable from noise, as the README says it is told.
-@pytest.mark.filterwarnings("ignore:The discriminative risk of")
-def test_the_readme_s_code_runs_as_it_stands():
-    readme = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    assert len(blocks) >= 2
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102

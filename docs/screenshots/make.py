@@ -28,7 +28,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "compas", "--quiet"],
 }
 
-#: Width, height and colours of the report's.
+#: Width, height and colors of the report's.
 SHOTS = {"light": (1180, 1500, "light"), "dark": (1180, 1500, "dark"), "phone": (390, 1200, "light")}
 
 # Left out: fonts from the network, which a page that shows the picture would not load anyway.
@@ -65,10 +65,10 @@ def shoot(page: Path) -> None:
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome")
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        for name, (width, height, colours) in SHOTS.items():
+        for name, (width, height, colors) in SHOTS.items():
             size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            scheme = {"features": [{"name": "prefers-color-scheme", "value": colours}]}
+            scheme = {"features": [{"name": "prefers-color-scheme", "value": colors}]}
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
             driver.get(page.as_uri())
             driver.save_screenshot(HERE / f"report-{name}.png")

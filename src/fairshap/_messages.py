@@ -48,9 +48,9 @@ def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
     return f" Did you mean {texts[close[0]]!r}?" if close else ""
 
 
-def warn(message: str, category: type[FairshapWarning]) -> None:
+def warn(message: str, category: type[FairshapWarning], parameter: str | None = None) -> None:
     """Give a warning that points at the line of the user's own code which led to it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("fairshap."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(category(message, parameter=parameter), stacklevel=level)

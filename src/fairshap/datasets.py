@@ -238,7 +238,7 @@ def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = No
     ['group', 'district', 'skill', 'colour', 'commute']
     """
     if n_rows < 1:
-        raise InputError(f"n_rows={n_rows} must be at least 1.")
+        raise InputError(f"n_rows={n_rows} must be at least 1.", parameter="n_rows")
     rng = check_random_state(random_state)
     privileged = rng.random_sample(n_rows) < 0.5
     away = rng.random_sample(n_rows) < 0.2

@@ -3,32 +3,19 @@
 ::
 
     FairshapError
-    ├── InputError (ValueError)       the table, the target or a parameter is not usable as given
-    │   ├── ColumnError               a column that is not there, or is there twice
-    │   ├── GroupError                the sensitive attribute does not split the rows into two groups
-    │   ├── TargetError               the target is neither labels nor a quantity, one a row
-    │   └── FileFormatError           a file does not hold a table that can be read
-    ├── FileError (OSError)           a file cannot be opened, or must not or cannot be written
-    ├── CellTypeError (TypeError)     a cell holds something that is neither a number nor a category
-    ├── ModelError (ValueError)       the model cannot be consulted
-    ├── MissingExtraError (ImportError)  a package that only some of fairshap needs is not installed
-    ├── NotConvergedError (RuntimeError)  a solver ended without a result that can be used
-    └── LedgerError (ValueError)      a ledger cannot be read, or belongs to another table
+    ├── InputError (ValueError)
+    │   └── ColumnError, GroupError, TargetError, FileFormatError
+    ├── FileError (OSError), CellTypeError (TypeError), MissingExtraError (ImportError)
+    ├── ModelError (ValueError), LedgerError (ValueError)
+    └── NotConvergedError (RuntimeError)
 
     FairshapWarning (UserWarning)
-    ├── NothingToRepairWarning        no edit was made, with the reason
-    ├── UnmatchedRowsWarning          rows without a reference, left as they are
-    ├── FewReferencesWarning          labels of which the other group has too few rows to choose from
-    ├── OrderWarning                  labels or attributes in another order than the rows
-    ├── PooledGroupsWarning           groups of few rows, taken as one
-    ├── WeightsWarning                an estimator that takes no weights: no twins, or repeated rows
-    ├── SkippedWarning                what could not be trained, left out of a comparison
-    ├── CopiedAttributeWarning        columns that tell the sensitive attribute exactly
-    ├── WorseModelWarning             a repaired model that is worse on rows that were held out
-    ├── NoiseWarning                  a risk no larger than that of a shuffled attribute
-    ├── UnseenGroupsWarning           values of the attribute that were not there when fitting
-    ├── NotConvergedWarning           a solver ended before its result was as exact as was asked for
-    └── MarginWarning                 the model has no probabilities: risk and threshold are margins
+    ├── of the table: OrderWarning, PooledGroupsWarning, UnseenGroupsWarning, CopiedAttributeWarning
+    ├── of the matching: UnmatchedRowsWarning, FewReferencesWarning, NotConvergedWarning
+    ├── of the model: MarginWarning, WeightsWarning, SkippedWarning
+    └── of the result: NothingToRepairWarning, WorseModelWarning, NoiseWarning
+
+An error or a warning about a parameter has its name as ``.parameter``.
 """
 
 __all__ = [
@@ -61,7 +48,15 @@ __all__ = [
 ]
 
 
-class FairshapError(Exception):
+class _About(Exception):  # noqa: N818
+    """Has the name of the parameter that it is about, None if there is none."""
+
+    def __init__(self, *args: object, parameter: str | None = None) -> None:
+        super().__init__(*args)
+        self.parameter = parameter
+
+
+class FairshapError(_About):
     """Base of every error that fairshap raises on purpose."""
 
 
@@ -70,7 +65,7 @@ class InputError(FairshapError, ValueError):
 
 
 class ColumnError(InputError):
-    """A column that is not in the table, or stands in it twice."""
+    """A column is not in the table, or stands in it twice."""
 
 
 class GroupError(InputError):
@@ -98,17 +93,7 @@ class ModelError(FairshapError, ValueError):
 
 
 class MissingExtraError(FairshapError, ImportError):
-    """A package that only some of fairshap needs is not installed.
-
-    Parameters
-    ----------
-    what : str
-        What was asked for, such as "drawing".
-    package : str
-        The package that it needs.
-    extra : str
-        The extra of fairshap that brings it.
-    """
+    """Something was asked for that needs a package which is not installed; the text names the extra."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(what, package, extra)
@@ -119,14 +104,14 @@ class MissingExtraError(FairshapError, ImportError):
 
 
 class NotConvergedError(FairshapError, RuntimeError):
-    """A solver ended without a result that can be used; the text says how far it came."""
+    """A solver ended without a usable result; the text says how far it came."""
 
 
 class LedgerError(FairshapError, ValueError):
     """A ledger cannot be read, or belongs to another table."""
 
 
-class FairshapWarning(UserWarning):
+class FairshapWarning(_About, UserWarning):
     """Base of every warning that fairshap gives."""
 
 
@@ -151,7 +136,7 @@ class PooledGroupsWarning(FairshapWarning):
 
 
 class WeightsWarning(FairshapWarning):
-    """The estimator does not use the weights of rows, so that there are no twins, or rows are repeated."""
+    """The estimator does not use sample weights, so that there are no twins, or rows are repeated."""
 
 
 class SkippedWarning(FairshapWarning):
@@ -159,15 +144,15 @@ class SkippedWarning(FairshapWarning):
 
 
 class CopiedAttributeWarning(FairshapWarning):
-    """Columns beside the sensitive attribute tell it exactly: switched alone, it changes little."""
+    """Other columns tell the sensitive attribute exactly: switched alone, it changes little."""
 
 
 class WorseModelWarning(FairshapWarning):
-    """On rows that were held out, the repaired model is measurably worse than the one it replaces."""
+    """On held-out rows, the repaired model is measurably worse than the baseline."""
 
 
 class NoiseWarning(FairshapWarning):
-    """The discriminative risk cannot be told from that of an attribute that is shuffled among the rows."""
+    """The discriminative risk cannot be told from that of a shuffled attribute."""
 
 
 class UnseenGroupsWarning(FairshapWarning):
@@ -175,7 +160,7 @@ class UnseenGroupsWarning(FairshapWarning):
 
 
 class NotConvergedWarning(FairshapWarning):
-    """A solver ended before its result was as exact as was asked for; the text says how exact it is."""
+    """A solver ended before its result was as exact as asked for; the text says how exact it is."""
 
 
 class MarginWarning(FairshapWarning):

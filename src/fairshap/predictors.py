@@ -93,7 +93,8 @@ class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
         if self.repair is not None and not isinstance(self.repair, FairSHAP):
             raise InputError(
                 f"repair={self.repair!r} is not a FairSHAP; give for example "
-                "repair=FairSHAP(sensitive='sex', privileged='Male')."
+                "repair=FairSHAP(sensitive='sex', privileged='Male').",
+                parameter="repair",
             )
         repair = FairSHAP() if self.repair is None else clone(self.repair)
         if repair.estimator is None:

@@ -306,10 +306,6 @@ def test_the_sampler_goes_by_trees_and_says_so():
     assert repr(fs.explanation_) == "Explanation(7214 rows x 9 players: 7214 exact, by trees)"
 
 
-
-
-
-
 def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     X, y = numbers
     model = XGBClassifier(n_estimators=20).fit(X, y)
@@ -344,7 +340,3 @@ def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):
     result = explain(model, X, double, **options | {"explainer": Explainer(n_permutations=64, max_exact=2)})
     assert sum(drawn) % 3 == 0
     assert (result.status == "estimated").sum() <= sum(drawn) / 3 <= 2 * N
-
-
-
-

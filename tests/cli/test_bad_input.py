@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from fairshap.cli._app import app
 from fairshap.cli._main import run as run_here
-from fairshap.cli._wording import reword
+from fairshap.cli._texts import _OPTIONS, name_option
 from fairshap.cli._writing import trial_folder
 from tests.cli.conftest import WHO
 
@@ -22,7 +24,7 @@ OUT = ["--out", "x.csv"]
         (b"sex;risk\nm;1\nf;0\n", "Give --delimiter ';'."),
         (
             b"sex,risk,none\nmale,1,\nfemale,0,\n",
-            "'none' holds no value in any row; leave it out with --drop.",
+            "'none' holds no value in any row; leave it out with drop (--drop).",
         ),
         (b"sex,risk\nmale,1\nfemale\n", "line 3"),
         (b"sex,risk\nmale,1\nfemale,\n", "the target, is missing in 1 of 2 rows"),
@@ -41,7 +43,7 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(refuse, tmp_path
 def test_what_is_not_there_is_told_with_the_nearest(refuse, people, tmp_path):
     assert "Did you mean" in refuse("audit", str(people).replace("people.csv", "poeple.csv"), *WHO)
     said = refuse("audit", people, "-t", "risq", "-s", "sex", "-p", "male")
-    assert said.startswith("--target risq is not a column of")
+    assert said.startswith("--target 'risq' is not a column of")
     assert said.endswith("Did you mean 'risk'?")
     assert "Did you mean 'sex'?" in refuse("audit", people, "-t", "risk", "-s", "gender", "-p", "male")
     assert "range for --privileged" in refuse("audit", people, "-t", "risk", "-s", "age", "-p", "30")
@@ -210,17 +212,30 @@ def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(numb
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "parameter", "said"),
     [
-        ("Give delimiter='\\t'.", "Give --delimiter $'\\t'."),
-        ("'a.csv' exists already; give another name, or force to replace it.", "or --force to replace it."),
-        ("n_folds=9 is too many", "--folds 9 is too many"),
-        ("threshold=0.05; the largest", "--threshold 0.05; the largest"),
-        ("no parameter is named here", "no parameter is named here"),
+        ("Give delimiter='\\t'.", "delimiter", "Give --delimiter '\\t'."),
+        ("'a.csv' exists already.", "force", "'a.csv' exists already (--force)."),
+        ("n_folds=9 is too many", "n_folds", "--folds 9 is too many"),
+        (
+            "'age' is no number. Did you mean 'x'?",
+            "numeric",
+            "'age' is no number. Did you mean 'x'? (--numeric)",
+        ),
+        ("no_budget=3, budget=4", "budget", "no_budget=3, --budget 4"),
+        ("players={} is text", "players", "players={} is text"),
+        ("threshold=1 is not what this is about", None, "threshold=1 is not what this is about"),
     ],
 )
-def test_parameters_are_told_as_options(text, words):
-    assert words in reword(text)
+def test_the_parameter_of_an_error_is_told_as_an_option(text, parameter, said):
+    assert name_option(text, parameter) == said
+
+
+def test_every_option_that_an_error_can_name_is_there():
+    commands = typer.main.get_command(app).commands.values()
+    assert set(_OPTIONS.values()) <= {
+        option for command in commands for p in command.params for option in p.opts
+    }
 
 
 def test_output_that_nobody_reads_has_a_code_of_its_own(people):
@@ -263,7 +278,7 @@ def test_a_row_without_a_group_is_counted_and_left_alone(run, tmp_path):
 
 def test_compressed_standard_input_is_told_as_such(run):
     done = run("audit", "-", *WHO, stdin=gzip.compress(b"a,b\n1,2\n"), check=False)
-    assert b"standard input is no text: it begins like a file compressed by gzip; decompress" in done.stderr
+    assert b"standard input is not text: it begins like a file compressed by gzip; decompress" in done.stderr
 
 
 def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):

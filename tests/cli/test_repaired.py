@@ -3,15 +3,18 @@
 import hashlib
 import html
 import json
+import os
 import shutil
 
 import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from fairshap import Edits
+from fairshap import Edits, _io
 from fairshap.cli._main import run as run_here
+from fairshap.cli._repaired import find_ledger
 from tests.cli.conftest import WHO
+from tests.io.conftest import edits_of
 
 #: A quick model of few columns.
 FEW = [
@@ -231,3 +234,25 @@ def test_a_repair_ends_with_how_to_check_it(run, people):
     assert ledger.startswith("Without a ledger (--edits FILE)")
     done = run("repair", people, *REPAIR, "--folds", 0, "--out", "fair.parquet")
     assert "with --folds 5" in done.stdout.decode().splitlines()[-1]
+
+
+def test_the_ledger_of_a_file_is_found_by_its_checksum(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"a,b\nx,1\ny,2\n")
+    source = _io.read(path)
+    edits = edits_of(source, [(0, "a", 1)])
+    checksum = "a" * 64
+    # What cannot be a ledger, is damaged, waits for a writer, or belongs to another file is passed over.
+    edits.write(tmp_path / "a-python.csv")
+    edits.write(tmp_path / "b-other.csv", repaired="b" * 64)
+    (tmp_path / "c-binary.csv").write_bytes(bytes(range(256)))
+    damaged = edits.to_bytes(repaired=checksum)
+    (tmp_path / "d-damaged.csv").write_bytes(damaged.replace(b"\r\n", b"\r\n\xff", 1))
+    (tmp_path / "e-folder.csv").mkdir()
+    os.mkfifo(tmp_path / "f-pipe.csv")
+    edits.write(tmp_path / "z-ledger.txt", repaired=checksum)
+    assert find_ledger(tmp_path, checksum) is None
+    edits.write(tmp_path / "y.CSV", repaired=checksum)
+    assert find_ledger(tmp_path, checksum) == str(tmp_path / "y.CSV")
+    assert find_ledger(tmp_path, source.checksum) is None
+    assert find_ledger(tmp_path / "none", checksum) is None

@@ -15,7 +15,7 @@ from fairshap import Edits, Explainer, MatchPlan, explain, select_edits
 from fairshap._frames import Table
 from fairshap.edits import Checksums, has_checksums
 from fairshap.edits._values import from_text, to_text
-from fairshap.exceptions import InputError, LedgerError
+from fairshap.exceptions import FileError, InputError, LedgerError
 from tests.conftest import to_library, to_pandas
 
 SWAP = np.array([1, 0, 3, 2, 5, 4])
@@ -248,7 +248,7 @@ def test_a_ledger_made_in_pandas_fits_the_same_table_elsewhere(library):
 
 def test_a_folder_that_is_not_there_is_named(people, phi, tmp_path):
     edits = edits_of(people, phi, plan_of(SWAP))
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
+    with pytest.raises(FileError, match=r"there is no folder .*nowhere"):
         edits.write(tmp_path / "nowhere" / "edits.csv")
 
 

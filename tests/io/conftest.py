@@ -18,3 +18,8 @@ def edits_of(source: _io.Source, cells: list[tuple[int, str, int]]) -> Edits:
         phi=np.ones(len(cells)),
         reference=np.array([reference for _, _, reference in cells], dtype=np.int64),
     )
+
+
+def write(source: _io.Source, path, edits: Edits | None = None, *, force=False, mark=None) -> None:
+    """Write a table with edits made, as a command does."""
+    source.save(path, source.to_bytes(path, edits, mark=mark), force=force)

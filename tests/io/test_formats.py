@@ -17,7 +17,7 @@ from pyarrow import feather, ipc, parquet
 from fairshap import _io, datasets
 from fairshap.edits import Edits
 from fairshap.exceptions import FileFormatError
-from tests.io.conftest import edits_of
+from tests.io.conftest import edits_of, write
 
 TEXT = b"code,n\r\n007,1.50\r\n012,2\r\n"
 
@@ -59,9 +59,6 @@ def write_table(table: pa.Table, path) -> None:
         parquet.write_table(table, path, row_group_size=3, compression={"text": "gzip", "whole": "zstd"})
     elif path.suffix == ".feather":
         feather.write_feather(table, path)
-    elif path.suffix == ".ipc":
-        with ipc.new_stream(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=3)
     else:
         with ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
@@ -70,8 +67,6 @@ def write_table(table: pa.Table, path) -> None:
 def read_table(path) -> pa.Table:
     if path.suffix == ".parquet":
         return parquet.read_table(path)
-    if path.suffix == ".ipc":
-        return ipc.open_stream(path).read_all()
     return feather.read_table(path)
 
 
@@ -83,8 +78,8 @@ def test_the_schema_stays_and_copied_cells_are_exact(tmp_path, ending):
     before = read_table(path)
     source = _io.read(path, drop=["nested"])
     touched = [name for name in table.column_names if name != "nested"]
-    source.write(
-        out, edits_of(source, [(0, name, 3) for name in touched] + [(2, name, 0) for name in touched])
+    write(
+        source, out, edits_of(source, [(0, name, 3) for name in touched] + [(2, name, 0) for name in touched])
     )
     after = read_table(out)
     assert after.schema.equals(before.schema, check_metadata=True)
@@ -102,18 +97,17 @@ def test_without_edits_the_table_is_equal(tmp_path, ending):
     write_table(table, path)
     source = _io.read(path)
     assert source.frame.columns.tolist() == ["a", "b"]
-    assert source.columns == ("a", "b", "__index_level_0__")
-    source.write(out)
+    assert source.document.names == ("a", "b", "__index_level_0__")
+    write(source, out)
     assert read_table(out).equals(read_table(path), check_metadata=True)
-    if ending != "ipc":
-        pd.testing.assert_frame_equal(getattr(pd, f"read_{ending.replace('arrow', 'feather')}")(out), frame)
+    pd.testing.assert_frame_equal((pd.read_parquet if ending == "parquet" else pd.read_feather)(out), frame)
 
 
 def test_parquet_keeps_its_row_groups_and_compression(tmp_path):
     path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
     write_table(every_type(), path)
     source = _io.read(path, drop=["nested"])
-    source.write(out, edits_of(source, [(0, "whole", 2)]))
+    write(source, out, edits_of(source, [(0, "whole", 2)]))
     before, after = (parquet.ParquetFile(file).metadata for file in (path, out))
     assert before.num_row_groups == after.num_row_groups == 2
     for k in range(before.num_columns):
@@ -131,8 +125,6 @@ def test_arrow_types_are_numbers_or_categories(tmp_path):
     assert source.frame["large"].tolist()[0] == 2**53 + 1
     assert source.frame["decimal"].dtype == np.float64
     assert source.frame["text"].tolist()[2:] == ["", "NA"]
-    assert source.inferred["text"].why == "string in the file"
-    assert source.inferred["text"].missing == 1
     assert _io.read(path, drop=["nested", "text"], numeric=["flag"]).frame["flag"].tolist()[0] == 1
 
 
@@ -161,10 +153,10 @@ def test_values_without_a_reference_row_take_the_column_s_type(tmp_path, ending)
     )
     # A category that the frame does not know is refused, as by Edits.apply.
     with pytest.raises(ValueError, match="new"):
-        source.write(out, edits)
+        write(source, out, edits)
     edits.new[1] = ""
     edits.reference[:] = 0
-    source.write(out, edits)
+    write(source, out, edits)
     after = read_table(out)
     assert after.schema.equals(read_table(path).schema, check_metadata=True)
     assert [after.column(name)[0].as_py() for name in new] == [9, "", "x"]
@@ -191,18 +183,18 @@ def test_compressed_files_stay_compressed_unless_renamed(tmp_path, ending, compr
     edits = edits_of(source, [(0, "code", 1)])
     expected = TEXT.replace(b"007", b"012")
     for name, expand in ((f"out.csv.{ending}", restore), ("out.csv", bytes), ("out.CSV.GZ", gzip.decompress)):
-        source.write(tmp_path / name, edits)
+        write(source, tmp_path / name, edits)
         assert expand((tmp_path / name).read_bytes()) == expected
     table = tmp_path / f"in.parquet.{ending}"
-    source.write(tmp_path / "in.parquet")
+    write(source, tmp_path / "in.parquet")
     table.write_bytes(compress((tmp_path / "in.parquet").read_bytes()))
     assert _io.read(table).frame.shape == (2, 2)
 
 
 def test_standard_input_is_csv_and_standard_output_too(tmp_path):
-    code = "from fairshap import _io; s = _io.read('-'); s.write('-'); print(repr(s))"
+    code = "from fairshap import _io; s = _io.read('-'); s.save('-', s.to_bytes('-'))"
     run = subprocess.run([sys.executable, "-c", code], input=TEXT, capture_output=True, check=True)
-    assert run.stdout == TEXT + b"Source('-': 2 rows, 2 columns, csv)\n"
+    assert run.stdout == TEXT
 
 
 @pytest.mark.parametrize("name", ["german", "compas"])
@@ -218,7 +210,7 @@ def test_a_built_in_table_is_read_by_its_name_and_written_by_the_ending(tmp_path
     expected = edits.apply(source.frame)
     for ending in ("csv", "tsv", "parquet", "feather", "xlsx", "csv.gz"):
         out = tmp_path / f"out.{ending}"
-        source.write(out, edits)
+        write(source, out, edits)
         again = _io.read(out).frame
         assert again.astype(object).map(str).equals(expected.astype(object).map(str)), ending
     frame = _io.read(name, categorical=[column], drop=[data.sensitive]).frame
@@ -230,7 +222,7 @@ def test_text_becomes_a_table_of_values_with_dropped_columns_and_codes(tmp_path)
     path, out = tmp_path / "in.csv", tmp_path / "out.parquet"
     path.write_bytes(TEXT)
     source = _io.read(path, drop=["n"])
-    source.write(out, edits_of(source, [(0, "code", 1)]))
+    write(source, out, edits_of(source, [(0, "code", 1)]))
     assert _io.read(out).frame.astype(object).to_dict("list") == {"code": ["012", "012"], "n": [1.5, 2.0]}
 
 
@@ -259,7 +251,7 @@ def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
     out = tmp_path / "out.xlsx"
     # What openpyxl writes has no values of formulas: nobody has calculated them.
     source = _io.read(workbook, drop=["sum"])
-    assert source.columns == ("code", "n", "sum", "when", "mixed", "flag")
+    assert source.document.names == ("code", "n", "sum", "when", "mixed", "flag")
     assert source.frame["code"].tolist() == ["007", "012", "012"]
     assert source.frame["n"].tolist()[:2] == [1, 2.5]
     assert source.frame["mixed"].tolist()[:2] == ["1", "x"]
@@ -270,7 +262,7 @@ def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
         "category",
     ]
     cells = [(0, "code", 1), (1, "n", 0), (0, "when", 1), (0, "mixed", 1), (1, "flag", 0), (0, "n", 2)]
-    source.write(out, edits_of(source, cells))
+    write(source, out, edits_of(source, cells))
     book = openpyxl.load_workbook(out)
     assert book["notes"]["B2"].value == "stays"
     lines = [list(line) for line in book["people"].iter_rows(values_only=True)]
@@ -281,7 +273,7 @@ def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
         ["012", None, "=2", None, None, "NA", True],
     ]
     assert book["people"]["A3"].font.bold
-    source.write(tmp_path / "same.xlsx")
+    write(source, tmp_path / "same.xlsx")
     same = openpyxl.load_workbook(tmp_path / "same.xlsx")
     assert [[c.value for c in r] for r in same["people"]] == [
         [c.value for c in r] for r in openpyxl.load_workbook(workbook)["people"]
@@ -292,9 +284,8 @@ def test_a_file_without_an_ending_is_read_if_its_format_is_said(tmp_path):
     path = tmp_path / "table.data"
     path.write_bytes(TEXT)
     source = _io.read(path, format="csv")
-    source.write(tmp_path / "out.data")
-    source.write(tmp_path / "out", format="csv")
-    assert (tmp_path / "out.data").read_bytes() == (tmp_path / "out").read_bytes() == TEXT
+    write(source, tmp_path / "out.data")
+    assert (tmp_path / "out.data").read_bytes() == TEXT
 
 
 def test_a_merged_cell_is_not_edited(workbook, tmp_path):
@@ -303,7 +294,7 @@ def test_a_merged_cell_is_not_edited(workbook, tmp_path):
     book.save(workbook)
     source = _io.read(workbook, drop=["sum"])
     with pytest.raises(FileFormatError, match=r"B6 in the first sheet .* is merged"):
-        source.write(tmp_path / "out.xlsx", edits_of(source, [(2, "n", 0)]))
+        write(source, tmp_path / "out.xlsx", edits_of(source, [(2, "n", 0)]))
     assert not (tmp_path / "out.xlsx").exists()
 
 
@@ -317,5 +308,5 @@ def test_text_that_begins_like_a_formula_stays_text(tmp_path):
     book.active["A3"].data_type = "s"
     book.save(path)
     source = _io.read(path)
-    source.write(out, edits_of(source, [(0, "a", 1)]))
+    write(source, out, edits_of(source, [(0, "a", 1)]))
     assert [openpyxl.load_workbook(out).active[cell].data_type for cell in ("A2", "A3")] == ["s", "s"]

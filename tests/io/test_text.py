@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairshap import _io
 from fairshap.edits import Edits
 from fairshap.exceptions import FairshapError
-from tests.io.conftest import edits_of
+from tests.io.conftest import edits_of, write
 
 CELLS = st.text(st.sampled_from('ab01é漢,;\t"\r\n .'), max_size=6)
 
@@ -45,7 +45,7 @@ def delimited_files(draw) -> tuple[bytes, str]:
 
 def write_and_read(source: _io.Source, folder: str, edits: Edits | None) -> bytes:
     out = Path(folder) / "out.csv"
-    source.write(out, edits)
+    write(source, out, edits)
     return out.read_bytes()
 
 
@@ -58,7 +58,7 @@ def test_without_edits_every_byte_stays(drawn):
         source = _io.read(path, delimiter=delimiter)
         assert write_and_read(source, folder, None) == data
         expected = rows_of(data, delimiter)
-        assert list(source.columns) == expected[0]
+        assert list(source.document.names) == expected[0]
         assert len(source.frame) == len(expected) - 1
 
 
@@ -71,13 +71,15 @@ def test_with_edits_only_those_cells_change_and_get_the_reference_s_text(drawn, 
         source = _io.read(path, delimiter=delimiter)
         row = st.integers(0, len(source.frame) - 1)
         cells = choice.draw(
-            st.lists(st.tuples(row, st.sampled_from(source.columns), row), unique_by=lambda cell: cell[:2])
+            st.lists(
+                st.tuples(row, st.sampled_from(source.document.names), row), unique_by=lambda cell: cell[:2]
+            )
         )
         out = write_and_read(source, folder, edits_of(source, cells))
     expected = rows_of(data, delimiter)
     original = [list(row) for row in expected]
     for at, column, reference in cells:
-        place = source.columns.index(column)
+        place = source.document.names.index(column)
         expected[at + 1][place] = original[reference + 1][place]
     assert rows_of(out, delimiter) == expected
     assert out.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
@@ -107,7 +109,7 @@ def codes(tmp_path) -> Path:
 def test_codes_quotes_and_line_ends_stay_and_copies_are_as_in_the_file(codes, tmp_path):
     source = _io.read(codes)
     out = tmp_path / "out.csv"
-    source.write(out, edits_of(source, [(0, "code", 1), (1, "name", 0), (2, "n", 0), (2, "when", 1)]))
+    write(source, out, edits_of(source, [(0, "code", 1), (1, "name", 0), (2, "n", 0), (2, "when", 1)]))
     assert out.read_bytes() == (
         b'code,name,n,when\r\n"012","O\'Neil, ""Al""",1.50,\r\n"012","O\'Neil, ""Al""",2,NA\r\n013,"",1.50,NA'
     )
@@ -125,7 +127,7 @@ def test_a_value_that_no_reference_row_holds_is_formatted(codes, tmp_path):
         phi=np.ones(4),
         reference=np.array([0, -1, 99, 0]),
     )
-    source.write(out, edits)
+    write(source, out, edits)
     assert rows_of(out.read_bytes())[1:] == [
         ["007", 'O\'Neil, "Al"', "4", "x"],
         ["012", "Bo", "0.25", "NA"],
@@ -147,7 +149,7 @@ def test_a_lone_column_has_no_row_without_text(tmp_path):
         phi=np.ones(1),
         reference=np.array([0]),
     )
-    source.write(out, edits)
+    write(source, out, edits)
     assert out.read_bytes() == b'a\n""\n\n2\n""\n'
 
 
@@ -158,7 +160,7 @@ def test_long_cells_and_many_blocks_are_read(tmp_path):
     source = _io.read(path)
     assert source.frame["k"].tolist() == list(range(100_000))
     assert source.frame["x"].tolist() == [k / 8 for k in range(100_000)]
-    source.write(out, edits_of(source, [(99_999, "text", 3)]))
+    write(source, out, edits_of(source, [(99_999, "text", 3)]))
     assert out.read_text(encoding="utf-8") == "\n".join(
         ["k,text,x", *lines[:-1], lines[-1].replace("é" * (99_999 % 7), "é" * 3)]
     )
@@ -173,15 +175,15 @@ def test_an_encoding_that_is_asked_for_is_kept(tmp_path, encoding):
     path.write_bytes(text.encode(encoding))
     source = _io.read(path, encoding=encoding)
     assert source.frame["name"].tolist() == [line.split(",")[0] for line in text.splitlines()[1:]]
-    source.write(out, edits_of(source, [(0, "name", 1)]))
+    write(source, out, edits_of(source, [(0, "name", 1)]))
     assert out.read_bytes() == text.replace(*source.frame["name"].tolist()).encode(encoding)
 
 
-def test_tab_separated_text_is_read_and_either_becomes_the_other(tmp_path):
+def test_tab_separated_text_is_kept_and_becomes_csv_by_its_values(tmp_path):
     path = tmp_path / "in.tsv"
     path.write_bytes(b'code\ta,b\r\n007\t"x\ty"\r\n010\t1,5\r\n')
     source = _io.read(path)
-    source.write(tmp_path / "out.tsv")
+    write(source, tmp_path / "out.tsv")
     assert (tmp_path / "out.tsv").read_bytes() == path.read_bytes()
-    source.write(tmp_path / "out.csv", edits_of(source, [(0, "code", 1)]))
+    write(source, tmp_path / "out.csv", edits_of(source, [(0, "code", 1)]))
     assert (tmp_path / "out.csv").read_bytes() == b'code,"a,b"\n010,x\ty\n010,"1,5"\n'

@@ -42,7 +42,7 @@ def test_any_object_with_match_matches():
     fs = FairSHAP(**WHO, random_state=0, matcher=own).fit(DATA.X, DATA.y)
     assert own.asked == [(DATA.sensitive, DATA.privileged, None)]
     expected = own.match(DATA.X, DATA.y, sensitive_features=None, **WHO)
-    assert_array_equal(fs.matches_.best, expected.best)
+    assert_array_equal(fs.explanation_.match_plan.best, expected.best)
     assert_array_equal(match(DATA.X, DATA.y, **WHO, matcher=own).best, expected.best)
 
 
@@ -84,15 +84,15 @@ def test_a_matcher_and_its_name_are_the_same_and_its_parameters_can_be_searched(
     by_name, by_object = (
         FairSHAP(**WHO, random_state=0, matcher=m).fit(DATA.X, DATA.y) for m in ("nearest", NearestMatcher())
     )
-    assert_array_equal(by_name.matches_.best, by_object.matches_.best)
+    assert_array_equal(by_name.explanation_.match_plan.best, by_object.explanation_.match_plan.best)
     fs = (
         FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())
         .set_params(matching__n_neighbors=3)
         .fit(DATA.X, DATA.y)
     )
-    assert len(fs.matches_) == 3 * len(DATA.X)
+    assert len(fs.explanation_.match_plan) == 3 * len(DATA.X)
     plan = NearestMatcher(n_neighbors=3).match(DATA.X, DATA.y, **WHO)
-    assert_array_equal(plan.reference, fs.matches_.reference)
+    assert_array_equal(plan.reference, fs.explanation_.match_plan.reference)
 
 
 def test_matchers_carry_pairing_and_bins_and_can_be_cloned():
@@ -116,7 +116,7 @@ def test_an_estimator_takes_the_pairing_of_its_matcher():
     who = {"sensitive": "race", "privileged": "w", "random_state": 0}
     y = np.arange(60) % 2
     by_matcher, by_parameter = (
-        FairSHAP(**who, **params).fit(X, y).matches_
+        FairSHAP(**who, **params).fit(X, y).explanation_.match_plan
         for params in ({"matching": NearestMatcher(pairing="each")}, {"pairing": "each"})
     )
     assert_array_equal(by_matcher.reference, by_parameter.reference)

@@ -356,9 +356,9 @@ def test_repairs_take_matchers_through_clones_parameters_and_pickles():
     assert copied.get_params()["matching__column_weights"] == {column: 0.5}
     first, second = fs.fit_resample(DATA.X, DATA.y)[0], copied.fit_resample(DATA.X, DATA.y)[0]
     pd.testing.assert_frame_equal(first, second)
-    assert_array_equal(fs.matches_.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
+    assert_array_equal(fs.explanation_.match_plan.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
     copied.set_params(matching__n_neighbors=1, matching__caliper=None).fit(DATA.X, DATA.y)
-    assert len(copied.matches_) == len(DATA.X)
+    assert len(copied.explanation_.match_plan) == len(DATA.X)
 
 
 def test_parameters_of_a_matcher_can_be_searched():
@@ -377,7 +377,7 @@ def test_rows_without_a_reference_are_not_edited():
     fs = FairSHAP(**WHO, random_state=0, threshold=0.01, matcher=NearestMatcher(caliper=1.45))
     with pytest.warns(UnmatchedRowsWarning, match=r"within caliper=1\.45"):
         repaired, _ = fs.fit_resample(X, y)
-    alone = fs.matches_.unmatched
+    alone = fs.explanation_.match_plan.unmatched
     assert len(alone)
     assert len(fs.edits_)
     pd.testing.assert_frame_equal(repaired.iloc[alone], X.iloc[alone])

@@ -138,7 +138,7 @@ def test_the_seed_of_the_estimator_is_that_of_a_matcher_by_name():
     d = datasets.make_biased(300, random_state=0)
     who = {"sensitive": d.sensitive, "privileged": d.privileged}
     plans = [
-        FairSHAP(**who, random_state=3, matcher=matching).fit(d.X, d.y).matches_
+        FairSHAP(**who, random_state=3, matcher=matching).fit(d.X, d.y).explanation_.match_plan
         for matching in (
             "sliced",
             "sliced",
@@ -252,7 +252,7 @@ def test_attributions_are_the_means_over_the_references_and_edits_take_the_heavi
     y = ((X["age"] + 5 * (X["sex"] == "m")) > 45).astype(int).to_numpy()
     fs = FairSHAP(**WHO, random_state=0, threshold=0.01, matcher="sinkhorn")
     fs.fit_resample(X, y)
-    plan, ledger = fs.matches_, fs.edits_.frame()
+    plan, ledger = fs.explanation_.match_plan, fs.edits_.frame()
     assert len(plan) > 2 * len(X)
     assert len(ledger) > 0
     best = X.iloc[plan.best[ledger["row"]]]
@@ -267,7 +267,7 @@ def test_german_is_repaired(matching):
     X, _ = fs.fit_resample(d.X, d.y)
     assert X.shape == d.X.shape
     assert len(fs.edits_) > 0
-    notes = fs.matches_.basis.notes
+    notes = fs.explanation_.match_plan.basis.notes
     # Two thirds of the mean squared distance of all pairs are saved.
     assert notes["transport_cost"] < 12 / 3
     assert notes["kept_mass_min"] >= 0.99 * (1 - 1e-9)

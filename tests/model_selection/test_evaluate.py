@@ -1,4 +1,6 @@
 import warnings
+from collections import Counter
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from fairshap import (
     Explainer,
     FairSHAP,
     datasets,
+    estimators,
     metrics,
     mitigation,
 )
@@ -30,7 +33,7 @@ from fairshap.exceptions import (
     TargetError,
     WeightsWarning,
 )
-from fairshap.model_selection import METHODS, evaluate, evaluate_fitted, tune
+from fairshap.model_selection import MEASURES, METHODS, evaluate, evaluate_fitted, tune
 
 # Two folds are too few to tell a risk from noise.
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
@@ -285,3 +288,40 @@ def test_a_fitted_model_is_judged_on_two_labels():
     model = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(DATA.X, DATA.y)
     with pytest.raises(TargetError, match="evaluate_fitted takes a target of two labels"):
         evaluate_fitted(model, DATA.X, np.arange(300) % 3, **WHO)
+
+
+@pytest.mark.parametrize(("n_folds", "methods"), [(5, ["baseline", "fairshap"]), (2, list(METHODS)[-2:])])
+def test_in_each_fold_the_baseline_is_fitted_matched_and_explained_once(n_folds, methods, monkeypatch):
+    counts = Counter()
+
+    def counted(module, name):
+        original = getattr(module, name)
+
+        @wraps(original)
+        def call(*args, **params):
+            counts[name] += 1
+            return original(*args, **params)
+
+        monkeypatch.setattr(module, name, call)
+
+    counted(DecisionTreeClassifier, "fit")
+    counted(estimators, "match_rows")
+    counted(estimators, "explain_matched")
+    # Numbers, which the tree takes at once.
+    X = DATA.X.apply(lambda column: pd.factorize(column, sort=True)[0])
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    evaluate(X, DATA.y, tree, sensitive="group", privileged=0, methods=methods, n_folds=n_folds)
+    # The baseline, the repaired models and the one whose attribute is shuffled.
+    n_fits = 1 + sum(name.startswith("fairshap") for name in methods) + 1
+    assert counts == {"fit": n_folds * n_fits, "match_rows": n_folds, "explain_matched": n_folds}
+
+
+def test_methods_are_drawn_beside_each_other(compared):
+    axes = compared.plot()
+    assert [ax.get_title() for ax in axes] == [measure.label for measure in MEASURES.values()]
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == list(METHODS)
+
+
+def test_a_method_that_was_not_evaluated_has_no_groups(compared):
+    with pytest.raises(InputError, match="Did you mean 'reweighing'"):
+        compared.groups("reweighting")

@@ -38,7 +38,7 @@ def test_everything_that_was_tried_is_told(tuning):
     frame = tuning.frame()
     assert frame["name"].is_unique
     assert frame["name"][0] == "baseline"
-    # The baseline, without the column, counterfactuals alone; two selectors, two thresholds, three kinds of rows.
+    # Baseline, column dropped, counterfactuals alone; two selectors, two thresholds, three kinds of rows.
     assert len(frame) == 3 + 2 * 2 * 3
     assert (frame["accuracy_low"] <= frame["accuracy_high"]).all()
     assert frame.loc[frame["name"] == "without the sensitive column", "dr"].item() == 0

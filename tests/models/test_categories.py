@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from xgboost import XGBClassifier
 
-from fairshap import MatchPlan, attribute
-from fairshap.attribution import _attribute
+from fairshap import MatchPlan, explain
+from fairshap.attribution import _explain
 
 N = 500
 OPTIONS = {"sensitive": "sex", "privileged": "m"}
@@ -21,7 +21,7 @@ OPTIONS = {"sensitive": "sex", "privileged": "m"}
 
 @pytest.fixture(autouse=True)
 def no_table_is_small(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
 
 
 def some_pairs():
@@ -31,10 +31,10 @@ def some_pairs():
 
 def both_routes(model, X, monkeypatch, **options):
     """Return the attributions of 500 pairs by trees and by calls of the model."""
-    trees = attribute(model, X, some_pairs(), **(options or OPTIONS))
+    trees = explain(model, X, some_pairs(), **options or OPTIONS)
     with monkeypatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, X, some_pairs(), **(options or OPTIONS))
+        patch.setattr(_explain, "_SMALL", np.inf)
+        calls = explain(model, X, some_pairs(), **options or OPTIONS)
     return trees, calls
 
 
@@ -134,7 +134,7 @@ def test_categories_that_the_model_never_saw_are_missing_values(name, people, mo
 def test_xgboost_is_called_with_categories_that_it_never_saw(people):
     X, y = people
     model = MODELS["xgboost"].fit(X, y)
-    result = attribute(model, with_new_town(X), some_pairs(), **OPTIONS)
+    result = explain(model, with_new_town(X), some_pairs(), **OPTIONS)
     reason = "the column 'town' holds 'new', a category that the model never saw"
     assert result.route == f"model calls: {reason}"
 
@@ -264,7 +264,7 @@ def test_a_missing_category_that_scikit_learn_reads_as_another_is_noticed(people
     X = X.assign(number=X["number"].astype(float))
     model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
     arrow = pa.Table.from_pandas(X)
-    result = attribute(model, arrow, some_pairs(), **OPTIONS)
+    result = explain(model, arrow, some_pairs(), **OPTIONS)
     same = np.allclose(model.predict_proba(arrow), model.predict_proba(X))
     assert result.route.startswith("trees" if same else "model calls: the trees of HistGradientBoosting")
 

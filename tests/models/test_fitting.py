@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAPClassifier
+from fairshap import FairSHAP, FairSHAPClassifier
 from fairshap._models import fit_model
 from tests.models.models import CATEGORIES, DATA, GRID, WHO, piped
 
@@ -44,7 +44,7 @@ def test_the_error_of_a_pipeline_is_raised_as_it_is(y):
     with pytest.raises(ValueError, match=f"(?s)All the 4 fits failed.*{_NO_COLUMN}"):
         fit_model(GridSearchCV(typo, GRID, cv=2), X, y)
     with pytest.raises(ValueError, match=_NO_COLUMN):
-        FairSHAPClassifier(typo, **WHO).fit(X, y)
+        FairSHAPClassifier(FairSHAP(typo, **WHO)).fit(X, y)
 
 
 def test_a_step_that_fails_is_not_asked_again_behind_an_encoding():
@@ -88,7 +88,7 @@ def test_an_error_about_weights_is_raised_at_once():
             fit_model(piped(), X, NAMED, {"sample_weight": np.ones(len(Y))})
         assert not hasattr(caught.value, "__notes__")
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            FairSHAPClassifier(LogisticRegression(), **WHO).fit(X, Y, sample_weight=np.ones(len(Y)))
+            FairSHAPClassifier(FairSHAP(LogisticRegression(), **WHO)).fit(X, Y, sample_weight=np.ones(len(Y)))
 
 
 @pytest.mark.parametrize("search", [False, True])

@@ -11,14 +11,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, MatchPlan, attribute
-from fairshap.attribution import _attribute
+from fairshap import FairSHAP, MatchPlan, explain
+from fairshap.attribution import _explain
 from tests.conftest import to_library
 
 
 @pytest.fixture(autouse=True)
 def no_table_is_small(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +37,10 @@ def some_pairs(n):
 
 
 def both_routes(model, X, plan, **options):
-    native = attribute(model, X, plan, **options)
+    native = explain(model, X, plan, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf)
-        return native, attribute(model, X, plan, **options)
+        patch.setattr(_explain, "_SMALL", np.inf)
+        return native, explain(model, X, plan, **options)
 
 
 MODELS = {"trees": XGBClassifier(n_estimators=20), "linear": LogisticRegression()}
@@ -50,7 +50,7 @@ MODELS = {"trees": XGBClassifier(n_estimators=20), "linear": LogisticRegression(
 def test_an_imputer_that_looks_at_other_columns_is_noticed(name, table):
     X, y = table
     model = make_pipeline(KNNImputer(), MODELS[name]).fit(X, y)
-    route = attribute(model, X, some_pairs(len(X)), sensitive=0, privileged=1).route
+    route = explain(model, X, some_pairs(len(X)), sensitive=0, privileged=1).route
     assert route.startswith("model calls: ")
     assert "differ" in route or "column by column" in route
 
@@ -73,7 +73,7 @@ def test_a_code_that_no_probe_tried_is_noticed_or_read():
 def test_a_pipeline_of_one_step_is_its_model(table):
     X, y = table
     model = Pipeline([("model", XGBClassifier(n_estimators=5))]).fit(X, y)
-    assert attribute(model, X, some_pairs(len(X)), sensitive=0, privileged=1).route == "trees"
+    assert explain(model, X, some_pairs(len(X)), sensitive=0, privileged=1).route == "trees"
 
 
 def test_fourteen_players_are_as_the_oracle_says():
@@ -96,9 +96,9 @@ def test_a_small_table_is_solved_as_a_large_one_is(monkeypatch):
     X[:, 0] = np.arange(400) % 2
     y = (X[:, 1:].sum(axis=1) + X[:, 0] * X[:, 1] + rng.normal(size=400) > 0).astype(int)
     model = XGBClassifier(n_estimators=20).fit(X, y)
-    monkeypatch.setattr(_attribute, "_SMALL", 20_000)
+    monkeypatch.setattr(_explain, "_SMALL", 20_000)
     plan = MatchPlan(400, np.array([0]), np.array([1]), np.ones(1), np.zeros(1))
-    result = attribute(model, X, plan, sensitive=0, privileged=1)
+    result = explain(model, X, plan, sensitive=0, privileged=1)
     assert result.route == "model calls: the table is small"
     assert result.status[0] == "exact"
 
@@ -117,4 +117,4 @@ def test_dates_of_any_library_do_not_end_the_process(library):
     )
     X_fair, _ = fs.fit_resample(to_library(X, library), y)
     assert type(X_fair) is type(to_library(X, library))
-    assert np.isfinite(fs.attributions_.risk).all()
+    assert np.isfinite(fs.explanation_.risk).all()

@@ -16,12 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRFClassifier
 
-from fairshap import MatchPlan, attribute
+from fairshap import MatchPlan, explain
 from fairshap._frames import Table
 from fairshap._models import NotNativeError, Scorer
 from fairshap._models.ranks import rank_table
 from fairshap._models.trees import Ensemble, Nodes, assemble
-from fairshap.attribution import _attribute
+from fairshap.attribution import _explain
 
 N = 500
 OPTIONS = {"sensitive": 0, "privileged": 1}
@@ -29,7 +29,7 @@ OPTIONS = {"sensitive": 0, "privileged": 1}
 
 @pytest.fixture(autouse=True)
 def no_table_is_small(monkeypatch):
-    monkeypatch.setattr(_attribute, "_SMALL", 0)
+    monkeypatch.setattr(_explain, "_SMALL", 0)
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +50,10 @@ def some_pairs():
 
 
 def assert_walked(model, X, monkeypatch, least=0.01):
-    trees = attribute(model, X, some_pairs(), **OPTIONS)
+    trees = explain(model, X, some_pairs(), **OPTIONS)
     with monkeypatch.context() as patch:
-        patch.setattr(_attribute, "_SMALL", np.inf)
-        calls = attribute(model, X, some_pairs(), **OPTIONS)
+        patch.setattr(_explain, "_SMALL", np.inf)
+        calls = explain(model, X, some_pairs(), **OPTIONS)
     assert trees.route == "trees"
     assert calls.route == "model calls: the table is small"
     for name in ("values", "risk", "reference_risk"):
@@ -144,7 +144,7 @@ def test_a_model_that_never_splits_has_no_risk(name, numbers, monkeypatch):
     X, y = numbers
     model = NOTHING[name].fit(X, y)
     assert_walked(model, X, monkeypatch, least=0.0)
-    assert (attribute(model, X, some_pairs(), **OPTIONS).risk[:N] == 0).all()
+    assert (explain(model, X, some_pairs(), **OPTIONS).risk[:N] == 0).all()
 
 
 def test_some_trees_of_a_single_leaf_are_walked(numbers, monkeypatch):
@@ -168,7 +168,7 @@ CALLED = {
 @pytest.mark.parametrize("reason", CALLED)
 def test_models_that_are_more_than_trees_are_called(reason, numbers):
     X, y = np.nan_to_num(numbers[0]), numbers[1]
-    result = attribute(CALLED[reason].fit(X, y), X, some_pairs(), **OPTIONS)
+    result = explain(CALLED[reason].fit(X, y), X, some_pairs(), **OPTIONS)
     assert result.route.startswith("model calls: ")
     assert reason in result.route
 
@@ -176,7 +176,7 @@ def test_models_that_are_more_than_trees_are_called(reason, numbers):
 def test_lightgbm_without_treelite_is_called_and_says_what_to_install(numbers, monkeypatch):
     X, y = np.nan_to_num(numbers[0]), numbers[1]
     monkeypatch.setitem(sys.modules, "treelite", None)
-    result = attribute(lightgbm().fit(X, y), X, some_pairs(), **OPTIONS)
+    result = explain(lightgbm().fit(X, y), X, some_pairs(), **OPTIONS)
     assert result.route.startswith(
         "model calls: LGBMClassifier cannot be read as trees: treelite is not inst"
     )

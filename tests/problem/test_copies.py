@@ -206,4 +206,4 @@ def test_the_command_says_it_once_and_names_its_options(twice, tmp_path, capsys)
         said = [line for line in capsys.readouterr().err.splitlines() if "tells" in line]
         assert len(said) == 1
         assert said[0].startswith(f"fairshap: '{twin}' tells '{who['sensitive']}' exactly.")
-        assert "out with --drop, or name it with --sensitive too" in said[0]
+        assert "name it in sensitive too, so that they are switched together (--sensitive)." in said[0]

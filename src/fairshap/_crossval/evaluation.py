@@ -37,24 +37,10 @@ class Measures:
     training on other parts of the same table; on a single set of rows it is that of the rows. None of them
     covers another table: a link between attribute and target by chance is in every fold.
 
-    Parameters
-    ----------
-    values, low, high : ndarray, shape (models, measures)
-        The levels and the ends of their 95 % intervals, in the order of :data:`MEASURES`; NaN for what cannot
-        be measured, such as a gap if fewer than two groups have a rate.
-    pairs : ndarray of int, shape (models, measures, 2)
-        For each gap, the groups with the highest and the lowest rate; -1 for other measures.
-    counts : ndarray, shape (models, groups + 1, 5)
-        For each group its rows, those predicted positive, those that are positive, those that are both, and
-        the sum of the risks; the last line is that of the rows whose attribute is missing.
-    covariance : ndarray, shape (models x measures, models x measures)
-        The covariance of all levels.
-    floor : ndarray, shape (models, measures)
-        What is added to the variance of a change, so that few rows that differ do not pass for certainty.
-    risk_by_fold : ndarray, shape (models, folds)
-        The mean risk in each fold.
-    names : tuple of str
-        The groups.
+    ``values``, ``low`` and ``high``, shape (models, measures), are the levels and the ends of their intervals
+    in the order of :data:`MEASURES`; NaN for what cannot be measured. ``pairs`` has the two groups of each
+    gap, ``counts`` for each group (the last is that of rows without one) what rates are made of and the sum
+    of the risks, ``covariance`` that of all levels, and ``floor`` what is added to the variance of a change.
     """
 
     values: Floats

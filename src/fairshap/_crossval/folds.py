@@ -58,7 +58,9 @@ def make_folds(target: Labels, side: Sides, n_folds: int | None, n_repeats: int 
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if number is not None and (not is_whole or number < least):
-            raise InputError(f"{name}={number!r} must be a whole number from {least} on, or None.")
+            raise InputError(
+                f"{name}={number!r} must be a whole number from {least} on, or None.", parameter=name
+            )
     n_rows, strata = len(side), strata_of(target, side)
     fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
     if n_repeats is None:
@@ -80,20 +82,10 @@ def make_folds(target: Labels, side: Sides, n_folds: int | None, n_repeats: int 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """What a model does on held-out rows, those of one fold.
+    """What a model does on the held-out rows of a fold, by their positions in the table.
 
-    Parameters
-    ----------
-    rows : ndarray of int, shape (rows,)
-        Their positions in the table.
-    true, predicted : ndarray of bool, shape (rows,)
-        Which rows are positive, and which are predicted to be.
-    group : ndarray of int, shape (rows,)
-        The group of each row, -1 where the attribute is missing.
-    risk : ndarray of float, shape (rows,)
-        The discriminative risk of each row; NaN where a quantity is missing.
-    score : ndarray of float, shape (rows,), or None
-        The probability, or margin, of the positive label.
+    The group is -1 where the attribute is missing, the risk NaN where a quantity is, and the score the
+    probability or margin of the positive label.
     """
 
     rows: Ints

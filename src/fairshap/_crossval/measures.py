@@ -28,26 +28,17 @@ MIN_COMPARED = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """What several models do on the same held-out rows; with repeats, on average for each row.
+    """What several models do on the same held-out rows; with repeats, on average for each row."""
 
-    Parameters
-    ----------
-    true, group : ndarray, shape (rows,)
-        Which rows are positive, and the group of each, -1 where it is missing.
-    predicted, risk : ndarray of float, shape (models, rows)
-        How often each row is predicted positive, and its risk.
-    counts : ndarray, shape (models, groups + 1, 4)
-        What rates are made of, for each group; the last line is that of rows without a group.
-    folds : list of pairs of ndarray
-        For each fold, the positions of its rows and their scores, shape (models, rows of the fold); none if
-        some model has no scores.
-    """
-
+    #: Which rows are positive, and the group of each, -1 where it is missing.
     true: Floats
     group: Ints
+    #: How often each row is predicted positive, and its risk; shape (models, rows).
     predicted: Floats
     risk: Floats
+    #: What rates are made of, shape (models, groups + 1, 4); the last line is that of rows without a group.
     counts: Floats
+    #: For each fold the positions of its rows, and their scores, shape (models, rows of the fold).
     folds: list[tuple[Ints, Floats]]
 
     @classmethod
@@ -189,22 +180,7 @@ def _risk(rows: HeldOut, model: int) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure of a model.
-
-    Parameters
-    ----------
-    label, description : str
-        What it is called, and what it means in one line.
-    estimate : function
-        Returns the estimate for a model from the held-out rows.
-    kind : {"rate", "gap", "score", "risk"}
-        A rate among all rows, a difference between the rates of two groups, a measure of scores, or a mean
-        risk.
-    higher_is_better : bool, default=False
-        Whether a higher level is better.
-    is_main : bool, default=True
-        Whether short tables show it.
-    """
+    """What is known of a measure. Short tables show those that are ``is_main``."""
 
     label: str
     description: str

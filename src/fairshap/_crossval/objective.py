@@ -1,7 +1,7 @@
 """What a search makes small, and which candidate to take."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,7 @@ from fairshap.exceptions import InputError
 
 #: What is made small: the mean of DR, DP and EO relative to the baseline, one measure, a weighted mean, or a
 #: function of the measures of a candidate and of the baseline.
-Objective: TypeAlias = (
-    Literal["fairness", "dr", "dp", "eo", "pqp"]
-    | Mapping[str, float]
-    | Callable[[dict[str, float], dict[str, float]], float]
-)
+Objective: TypeAlias = str | Mapping[str, float] | Callable[[dict[str, float], dict[str, float]], float]
 
 # The measures that can be made small, and those whose mean is called fairness.
 _LOWER = tuple(name for name, measure in MEASURES.items() if not measure.higher_is_better)
@@ -36,19 +32,7 @@ _DRAWS = 500
 
 
 class Ranking:
-    """Candidates of a search by an objective; the first one is the baseline.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The measures of all candidates.
-    objective : str, mapping or function
-        What is made small.
-    is_plain : sequence of bool
-        Which candidates edit nothing.
-    seed : int
-        The seed of the draws that tell how certain a function of the measures is.
-    """
+    """Candidates of a search by an objective. The first is the baseline; plain ones edit nothing."""
 
     def __init__(
         self, evaluation: Evaluation, objective: Objective, is_plain: Sequence[bool], seed: int = 0
@@ -208,7 +192,8 @@ def check_objective(objective: Any) -> None:
         raise InputError(
             f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
             "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
-            f"{did_you_mean(objective, OBJECTIVES)}"
+            f"{did_you_mean(objective, OBJECTIVES)}",
+            parameter="objective",
         )
 
 

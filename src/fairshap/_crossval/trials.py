@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from fairshap.exceptions import (
     WeightsWarning,
 )
 
+if TYPE_CHECKING:
+    from fairshap.estimators import FairSHAP
+
 #: The thresholds that are tried by default, the largest first.
 THRESHOLDS = (0.1, 0.05, 0.03, 0.02, 0.01)
 
@@ -56,46 +59,9 @@ _CHOOSING = ("selector", "threshold", "constraints", "counterfactuals", "n_jobs"
 _EXPLAINING = ("method", "max_exact", "n_permutations", "feature_groups")
 
 
-class Sampler(Protocol):
-    """A :class:`fairshap.FairSHAP`, as far as the folds know it."""
-
-    estimator: Any
-    sensitive: Any
-    privileged: Any
-    threshold: Any
-    random_state: Any
-
-    def _problem(
-        self,
-        X: Native,
-        y: Any,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        positive: Any = None,
-    ) -> Setting: ...
-
-    def _estimator(self) -> Any: ...
-
-    def _recipe(self, threshold: float | None = None) -> Recipe: ...
-
-    def _explain(
-        self, problem: Setting, *recipes: Recipe, model: Any = None, known: Explanation | None = None
-    ) -> Explanation: ...
-
-    def _refit(self, X: Native, y: Any, sample_weight: Any) -> Any: ...
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-
-    def set_params(self, **params: Any) -> Self: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model that was trained on a fold.
-
-    If it transforms the rows to predict and then predicts them by their own attribute, ``inner`` takes rows
-    that ``transform`` returned, and the risk is measured on these.
-    """
+    """A model trained on a fold. If it transforms rows, its risk is what ``inner`` does with them."""
 
     model: Any
     n_edits: int = 0
@@ -105,22 +71,13 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way to a fairer model; the baseline, if only its name is given.
+    """One way to a fairer model: a repair, another method that ``train`` trains, or else the baseline.
 
-    Parameters
-    ----------
-    name : str
-        In words.
-    sampler : FairSHAP, optional
-        Explains the baseline and repairs the training rows.
-    recipe : Recipe, optional
-        How it repairs them; by default as its parameters say.
-    train : function, optional
-        Trains another method on the rows and labels of a fold.
+    Without a recipe, the repair finds its threshold in each fold.
     """
 
     name: Any
-    sampler: Sampler | None = None
+    sampler: "FairSHAP | None" = None
     recipe: Recipe | None = None
     train: Callable[[Native, Any], Trained] | None = None
 
@@ -145,21 +102,9 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidation:
-    """A table with its folds, on which ways to a fairer model are tried.
+    """A table with its folds; the template reads parts of it and has the estimator that is trained."""
 
-    Parameters
-    ----------
-    template : FairSHAP
-        Reads tables, and has the estimator that is trained.
-    problem : Setting
-        The whole table, with its target.
-    folds : Folds
-        Positions of training and test rows.
-    seed : int
-        The seed of the shuffles of the attribute.
-    """
-
-    template: Sampler
+    template: "FairSHAP"
     problem: Setting
     folds: Folds
     seed: int
@@ -168,7 +113,7 @@ class CrossValidation:
     def read(
         cls,
         what: str,
-        template: Sampler,
+        template: "FairSHAP",
         X: Any,
         y: Any,
         positive: Any,
@@ -197,21 +142,9 @@ class CrossValidation:
     ) -> tuple[Evaluation, dict[Any, Exception]]:
         """Return the evaluation of the trials, and the errors of those that could not be trained.
 
-        In each fold the baseline is fitted once, its rows are matched once and it is explained once for all
-        trials that explain it alike.
-
-        Parameters
-        ----------
-        trials : sequence of Trial
-            What is tried.
-        title, verbose
-            Those of the progress bar.
-        by : str
-            What the names of the trials are.
-        has_noise : bool, default=True
-            Whether the risk under a shuffled attribute is measured, which takes one more fit for each fold.
-        skip : bool, default=False
-            Whether the others go on if a trial other than the baseline cannot be trained.
+        In each fold the baseline is fitted once, and matched and explained once for all trials that explain
+        it alike. ``has_noise`` takes one more fit, with the attribute shuffled. With ``skip`` the others go
+        on if a trial other than the baseline cannot be trained.
         """
         estimator, problem = self.template._estimator(), self.problem
         X, y = problem.own.native, problem.y.values
@@ -223,7 +156,7 @@ class CrossValidation:
         with said_once(), Progress(title, len(self.folds) * len(trials), verbose) as progress:
             for train, test in self.folds:
                 X_test: Native = None
-                fold = _Fold(self, trials, estimator, _safe_indexing(X, train), y[train])
+                fold = _Fold(trials, estimator, _safe_indexing(X, train), y[train])
                 for trial, outcome in zip(trials, outcomes, strict=True):
                     trained = fold.try_to_train(trial, outcome, skip)
                     if trained is not None:
@@ -268,24 +201,16 @@ class CrossValidation:
 class _Fold:
     """The training rows of a fold, with whatever several trials share: the baseline and its explanations."""
 
-    def __init__(
-        self,
-        owner: CrossValidation,
-        trials: Sequence[Trial],
-        estimator: Any,
-        X: Native,
-        y: NDArray[Any],
-    ) -> None:
-        self.owner = owner
+    def __init__(self, trials: Sequence[Trial], estimator: Any, X: Native, y: NDArray[Any]) -> None:
         self.estimator = estimator
         self.X = X
         self.y = y
         # The recipes that follow the same explanation.
-        self.recipes: dict[Hashable, list[Recipe]] = {}
+        self.recipes: dict[tuple[Hashable, ...], list[Recipe]] = {}
         for trial in trials:
             if trial.sampler is not None and trial.recipe is not None:
                 self.recipes.setdefault(_key(trial.sampler), []).append(trial.recipe)
-        self.explained: dict[Hashable, Explanation | Exception] = {}
+        self.explained: dict[tuple[Hashable, ...], Explanation | Exception] = {}
         self.weighing: Weighing | None = None
 
     def fit(self, X: Native) -> Any:
@@ -331,15 +256,13 @@ class _Fold:
         model = self.baseline if shares else None
         if recipe is None:
             problem = sampler._problem(self.X, self.y)
-            is_auto = isinstance(sampler.threshold, str) and sampler.threshold == "auto"
-            recipe = sampler._recipe(best_threshold(sampler, problem) if is_auto else sampler.threshold)
+            recipe = sampler._recipe(best_threshold(sampler, problem))
             return recipe, sampler._explain(problem, recipe, model=model)
         key = _key(sampler)
         if key not in self.explained:
             try:
-                matched = (other for other in self.explained if other[:-1] == key[:-1])  # type: ignore[index]
-                known = self.explained.get(next(matched, None))
-                known = known if isinstance(known, Explanation) else None
+                matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
+                known = next((one for one in matched if isinstance(one, Explanation)), None)
                 problem = sampler._problem(self.X, self.y) if known is None else known.problem
                 self.explained[key] = sampler._explain(problem, *self.recipes[key], model=model, known=known)
             except Exception as error:
@@ -350,7 +273,7 @@ class _Fold:
         return recipe, found
 
 
-def _key(sampler: Sampler) -> tuple[Hashable, ...]:
+def _key(sampler: "FairSHAP") -> tuple[Hashable, ...]:
     """Return what decides a sampler's explanation; all but the last part decides its model and matches."""
     matching: list[Hashable] = []
     explaining: list[Hashable] = []
@@ -414,7 +337,7 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def best_threshold(sampler: Sampler, problem: Setting) -> float:
+def best_threshold(sampler: "FairSHAP", problem: Setting) -> float:
     """Return the threshold that makes DR, DP and EO lowest on folds, for at most a point of accuracy."""
     what = "threshold='auto'"
     check_two_labels(problem, what)

@@ -24,14 +24,16 @@ class ArrayStore(Store):
         if array.ndim != 2:
             raise InputError(
                 f"X must have two dimensions, rows and columns; it has shape {array.shape}. "
-                "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+                "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
+                parameter="X",
             )
         if array.dtype.kind == "c":
-            raise InputError("Complex data not supported: X holds complex numbers.")
+            raise InputError("Complex data not supported: X holds complex numbers.", parameter="X")
         if array.dtype.kind not in "biufOUS":
             raise InputError(
                 f"X is an array of type {array.dtype}; give numbers, booleans, strings or objects, "
-                "or a data frame."
+                "or a data frame.",
+                parameter="X",
             )
         self.native: NDArray[Any] = array
         self.names: tuple[Hashable, ...] = tuple(range(array.shape[1]))
@@ -63,7 +65,7 @@ class ArrayStore(Store):
     def numbers(self, column: int) -> Floats:
         numbers = self._as_numbers(column)
         if numbers is None:
-            raise InputError(f"column {column} of X does not hold numbers.")
+            raise InputError(f"column {column} of X does not hold numbers.", parameter="X")
         return numbers
 
     def codes(self, column: int) -> Codes:

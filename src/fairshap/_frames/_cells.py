@@ -25,7 +25,8 @@ def factorize(values: Any, name: Hashable) -> Codes:
     except TypeError as error:
         raise CellTypeError(
             f"column {name!r} holds a cell that cannot be compared ({error}). A cell must be a string or a "
-            "number, a boolean, a date or missing; leave the column out, or make one of these of it."
+            "number, a boolean, a date or missing; leave the column out, or make one of these of it.",
+            parameter="X",
         ) from error
     return np.asarray(codes, dtype=np.int32)
 

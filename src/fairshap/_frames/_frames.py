@@ -29,7 +29,8 @@ class FrameStore(Store):
         if repeated:
             raise ColumnError(
                 f"X has several columns of the same name: {listing(repeated)}. "
-                "Rename them, so that an edit can name one column."
+                "Rename them, so that an edit can name one column.",
+                parameter="X",
             )
 
     def series(self, column: int) -> "nw.Series[Any]":
@@ -49,7 +50,8 @@ class FrameStore(Store):
             return "category"
         raise InputError(
             f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
-            "booleans, strings and categories. Convert the column or drop it."
+            "booleans, strings and categories. Convert the column or drop it.",
+            parameter="X",
         )
 
     def numbers(self, column: int) -> Floats:

@@ -39,26 +39,36 @@ class Players:
         The players are in the order of their first columns.
         """
         if isinstance(players, str):
-            raise InputError(f"players={players!r} is text; give a mapping of names to columns.")
+            raise InputError(
+                f"feature_groups={players!r} is text; give a mapping of names to columns.",
+                parameter="players",
+            )
         sets: dict[Hashable, list[int]] = {}
         if isinstance(players, Mapping):
             for name, columns in players.items():
                 if isinstance(columns, str):
-                    raise InputError(f"players: give the columns of {name!r} as a list, [{columns!r}].")
-                sets[name] = [table.position(column, "a column of players") for column in columns]
+                    raise InputError(
+                        f"feature_groups: give the columns of {name!r} as a list, [{columns!r}].",
+                        parameter="players",
+                    )
+                sets[name] = [table.position(column, "players") for column in columns]
         elif players is not None:
             for columns in players:
-                positions = [table.position(column, "a column of players") for column in columns]
+                positions = [table.position(column, "players") for column in columns]
                 sets["+".join(str(table.names[j]) for j in positions)] = positions
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():
             if not positions:
-                raise InputError(f"players: {name!r} names no columns; name some, or leave it out.")
+                raise InputError(
+                    f"feature_groups: {name!r} names no columns; name some, or leave it out.",
+                    parameter="players",
+                )
             for j in positions:
                 if j in owner:
                     raise ColumnError(
-                        f"players: column {table.names[j]!r} belongs to {owner[j]!r} and to {name!r}; "
-                        "a column can belong to one player only."
+                        f"feature_groups: column {table.names[j]!r} belongs to {owner[j]!r} and to {name!r}; "
+                        "a column can belong to one player only.",
+                        parameter="players",
                     )
                 owner[j] = name
         names: list[Hashable] = []
@@ -68,7 +78,9 @@ class Players:
             name = owner.get(j, column)
             if j not in owner and name in sets:
                 raise InputError(
-                    f"players: {name!r} is the name of a set and of a column outside it; rename the set."
+                    f"feature_groups: {name!r} is the name of a set and of a column outside it; "
+                    "rename the set.",
+                    parameter="players",
                 )
             if name not in seen:
                 seen[name] = len(names)
@@ -90,6 +102,8 @@ class Players:
         for column in columns:
             if column < len(self.of_column) and np.sum(self.of_column == self.of_column[column]) > 1:
                 raise InputError(
-                    f"players: {self.names[self.of_column[column]]!r} holds the sensitive column and others; "
-                    "the sensitive attribute is switched by itself, so leave it out."
+                    f"feature_groups: {self.names[self.of_column[column]]!r} holds the sensitive "
+                    "column and others; "
+                    "the sensitive attribute is switched by itself, so leave it out.",
+                    parameter="players",
                 )

@@ -35,25 +35,29 @@ class Store(ABC):
     #: Whether the user gave an array, whose columns have no names.
     is_array: bool = False
 
-    def position(self, name: Any, what: str = "column") -> int:
-        """Return where the named column stands; ``what`` says in an error who asked."""
+    def position(self, name: Any, parameter: str = "column") -> int:
+        """Return where the named column stands; an error names the parameter that asked for it."""
         if self.is_array:
             if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
                 width = len(self.names)
                 if -width <= name < width:
                     return int(name) % width
                 raise ColumnError(
-                    f"{what}={name!r} is not a column of X, which has {width} columns, 0 to {width - 1}."
+                    f"{parameter}={name!r} is not a column of X, which has {width} columns, 0 to "
+                    f"{width - 1}.",
+                    parameter=parameter,
                 )
             raise ColumnError(
-                f"{what}={name!r} is not a column of X. X is an array: give the column's position, "
-                "a whole number, or give X as a data frame with column names."
+                f"{parameter}={name!r} is not a column of X. X is an array: give the column's position, "
+                "a whole number, or give X as a data frame with column names.",
+                parameter=parameter,
             )
         if name in self.names:
             return self.names.index(name)
         raise ColumnError(
-            f"{what}={name!r} is not a column of X. X has {listing(self.names)}."
-            f"{did_you_mean(name, self.names)}"
+            f"{parameter}={name!r} is not a column of X. X has {listing(self.names)}."
+            f"{did_you_mean(name, self.names)}",
+            parameter=parameter,
         )
 
     @abstractmethod

@@ -55,10 +55,13 @@ class Table:
         """Return the table of a store."""
         shape = (store.n_rows, len(store.names))
         if not shape[0]:
-            raise InputError(f"X is empty: 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+            raise InputError(
+                f"X is empty: 0 sample(s) (shape={shape}) while a minimum of 1 is required.", parameter="X"
+            )
         if not shape[1]:
             raise InputError(
-                f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+                f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required.",
+                parameter="X",
             )
         kinds = [store.kind(column) for column in range(shape[1])]
         numeric = np.array([j for j, kind in enumerate(kinds) if kind == "numeric"], dtype=np.int64)
@@ -73,7 +76,8 @@ class Table:
             first = int(np.isinf(numbers).any(axis=1).argmax())
             raise InputError(
                 f"X holds infinite values (inf) in column {listing(names)}, first in row {first}. "
-                "Replace them by a finite number or a missing value."
+                "Replace them by a finite number or a missing value.",
+                parameter="X",
             )
         return cls(store, numeric, category, numbers, codes)
 
@@ -97,9 +101,9 @@ class Table:
         """Whether the user gave an array."""
         return isinstance(self.store, ArrayStore)
 
-    def position(self, name: Any, what: str = "column") -> int:
-        """Return where the named column stands; ``what`` says in an error who asked."""
-        return self.store.position(name, what)
+    def position(self, name: Any, parameter: str = "column") -> int:
+        """Return where the named column stands; an error names the parameter that asked for it."""
+        return self.store.position(name, parameter)
 
     def column(self, position: int) -> NDArray[Any]:
         """Return one column: numbers (float64) or category codes (int32)."""
@@ -124,17 +128,21 @@ class Table:
         below = open_store(R)
         if type(below) is not type(self.store):
             raise InputError(
-                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as the same type."
+                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as "
+                "the same type.",
+                parameter="X",
             )
         if below.names != self.names:
             raise InputError(
                 f"R must have the columns of X in the same order. X has {listing(self.names)}; "
-                f"R has {listing(below.names)}."
+                f"R has {listing(below.names)}.",
+                parameter="R",
             )
         if below.n_rows != self.n_rows:
             raise InputError(
                 f"R must hold one reference row for each row of X: X has {self.n_rows} rows, R has "
-                f"{below.n_rows}."
+                f"{below.n_rows}.",
+                parameter="R",
             )
         return Table.of(self.store.stack(below))
 
@@ -180,20 +188,25 @@ def open_store(X: Native) -> Store:
     if isinstance(X, pd.DataFrame):
         return PandasStore(X)
     if is_polars_lazyframe(X):
-        raise InputError("X is a lazy frame; call X.collect() first: the rows are needed at once.")
+        raise InputError(
+            "X is a lazy frame; call X.collect() first: the rows are needed at once.", parameter="X"
+        )
     if isinstance(X, pa.RecordBatch):
-        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).")
+        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).", parameter="X")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):
         raise CellTypeError(
             "X is a sparse matrix, which fairshap does not take. Give X.toarray(), or better the "
-            "raw table: categories need no encoding."
+            "raw table: categories need no encoding.",
+            parameter="X",
         )
     if is_into_series(X):
-        raise InputError("X is one column (a series); give a frame, for example X.to_frame().")
+        raise InputError("X is one column (a series); give a frame, for example X.to_frame().", parameter="X")
     if isinstance(X, np.ma.MaskedArray):
-        raise InputError("X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.")
+        raise InputError(
+            "X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.", parameter="X"
+        )
     array = np.asarray(X)
     if isinstance(X, (list, tuple)) and array.dtype.kind in "US":
         # Numbers beside words must not become words.

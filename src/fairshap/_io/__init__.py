@@ -1,22 +1,8 @@
 """Files: a table of any format in, and out again with nothing changed but the edits."""
 
-from fairshap._io._atomic import check_folder, write_atomically
-from fairshap._io._document import Inferred
-from fairshap._io._formats import FORMATS
-from fairshap._io._kinds import MISSING
-from fairshap._io._marks import MARKED, Mark, find_ledger
-from fairshap._io._read import read
-from fairshap._io._source import Source
+from fairshap._files import write_atomically
+from fairshap._io.document import Mark
+from fairshap._io.formats import MARKED
+from fairshap._io.source import Source, read
 
-__all__ = [
-    "FORMATS",
-    "Inferred",
-    "MARKED",
-    "MISSING",
-    "Mark",
-    "Source",
-    "check_folder",
-    "find_ledger",
-    "read",
-    "write_atomically",
-]
+__all__ = ["MARKED", "Mark", "Source", "read", "write_atomically"]

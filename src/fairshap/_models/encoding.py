@@ -65,7 +65,10 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Native) -> Table:
         if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
-            raise InputError(f"max_categories={self.max_categories!r} must be a whole number from 1 on.")
+            raise InputError(
+                f"max_categories={self.max_categories!r} must be a whole number from 1 on.",
+                parameter="max_categories",
+            )
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
         self.columns_: list[_Number | _Category] = [

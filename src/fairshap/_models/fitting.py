@@ -227,7 +227,8 @@ class Weighing:
         if not self.is_taken:
             raise ModelError(
                 f"sample_weight is given, but {self.trouble}. Leave the weights out, or use an estimator "
-                "that takes them."
+                "that takes them.",
+                parameter="sample_weight",
             )
 
     def warn_of_repeats(self) -> None:

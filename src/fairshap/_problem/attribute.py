@@ -53,7 +53,8 @@ def read_attribute(
             )
             raise GroupError(
                 f"{table.names[column]!r} is a quantity with {n_values} distinct values; "
-                f"{alone if len(columns) == 1 else several}"
+                f"{alone if len(columns) == 1 else several}",
+                parameter="privileged",
             )
         codes[missing, k] = -1
     present = np.flatnonzero((codes >= 0).all(axis=1))
@@ -82,7 +83,8 @@ def split_quantity(values: NDArray[Any], privileged: Any, name: Hashable) -> Boo
         raise GroupError(
             f"privileged, a function of the values of {name!r}, must return one boolean for each "
             f"value; it returned an array of type {mask.dtype} and shape {mask.shape} for "
-            f"{len(values)} values."
+            f"{len(values)} values.",
+            parameter="privileged",
         )
     return mask
 
@@ -91,7 +93,8 @@ def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
     """Return an end of an interval as something that the values can be compared with."""
     if (values.dtype.kind in "mM") != isinstance(end, (pd.Timestamp, pd.Timedelta)):
         raise GroupError(
-            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}."
+            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}.",
+            parameter="privileged",
         )
     if isinstance(end, pd.Timestamp) and end.tz is not None:
         end = end.tz_convert(None)
@@ -124,7 +127,8 @@ def choose_values(values: list[Any], privileged: Any, name: Hashable) -> list[bo
     if isinstance(privileged, pd.Interval):
         raise GroupError(
             f"privileged is an interval, but {name!r} holds categories: {listing(values)}. "
-            "Name the privileged one."
+            "Name the privileged one.",
+            parameter="privileged",
         )
     if callable(privileged):
         known: Callable[[Any], Any] = privileged
@@ -136,20 +140,23 @@ def choose_values(values: list[Any], privileged: Any, name: Hashable) -> list[bo
         if mask.shape != array.shape:
             raise GroupError(
                 f"privileged, a function of the values of {name!r}, must return one boolean for "
-                f"each value; it returned shape {mask.shape} for {len(values)} values."
+                f"each value; it returned shape {mask.shape} for {len(values)} values.",
+                parameter="privileged",
             )
         return [bool(item) for item in mask]
     if isinstance(name, tuple) and not _are_tuples(privileged, len(name)):
         raise GroupError(
             f"privileged={privileged!r} does not name a value of each of {listing(name)}; give a tuple, for "
-            f"example {values[0]!r}, or a list of tuples."
+            f"example {values[0]!r}, or a list of tuples.",
+            parameter="privileged",
         )
     wanted = list(privileged) if _is_several(privileged, name) else [privileged]
     for value in wanted:
         if not isinstance(privileged, KnownValues) and not any(_same(value, known) for known in values):
             raise GroupError(
                 f"privileged={value!r} does not occur in {name!r}, which holds {listing(values)}."
-                f"{did_you_mean(value, values)}"
+                f"{did_you_mean(value, values)}",
+                parameter="privileged",
             )
     return [any(_same(value, known) for value in wanted) for known in values]
 

@@ -48,6 +48,7 @@ def warn_of_copies(setting: Setting) -> None:
         f"{said}. A model can read the attribute from there: it then reacts too little to a switch of the "
         f"attribute alone, and its discriminative risk is too small. Leave such a column out of X{too}.",
         CopiedAttributeWarning,
+        parameter="sensitive",
     )
 
 

@@ -93,14 +93,16 @@ class Groups:
         if comparison not in COMPARISONS:
             raise InputError(
                 f"comparison={comparison!r} is not known; give one of {listing(COMPARISONS)}."
-                f"{did_you_mean(comparison, COMPARISONS)}"
+                f"{did_you_mean(comparison, COMPARISONS)}",
+                parameter="comparison",
             )
         _check_size(min_group_size)
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values
             raise GroupError(
-                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
+                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged.",
+                parameter="privileged",
             )
         column = columns[0]
         is_split = callable(privileged) or isinstance(privileged, pd.Interval)
@@ -225,7 +227,8 @@ def _check_size(least: Any) -> None:
         return
     if isinstance(least, (bool, np.bool_)) or not isinstance(least, (int, np.integer)) or least < 1:
         raise InputError(
-            f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None."
+            f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None.",
+            parameter="min_group_size",
         )
 
 
@@ -234,7 +237,8 @@ def _check_both(side: Sides, name: Hashable, what: str) -> None:
         if not (side == s).any():
             raise GroupError(
                 f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
+                f"{word} of them. Two groups are needed, so more than one sample and more than one value.",
+                parameter="privileged",
             )
 
 

@@ -100,17 +100,22 @@ class Setting:
             if sensitive is None:
                 raise InputError(
                     "sensitive is not given. Name the sensitive column of X, which has "
-                    f"{listing(table.names)}, or give sensitive_features, one value for each row."
+                    f"{listing(table.names)}, or give sensitive_features, one value for each row.",
+                    parameter="sensitive",
                 )
             columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
             if len(set(columns)) < len(columns) or not columns:
-                raise InputError(f"sensitive={sensitive!r} must name columns of X, each of them once.")
+                raise InputError(
+                    f"sensitive={sensitive!r} must name columns of X, each of them once.",
+                    parameter="sensitive",
+                )
             return cls(table, table, columns, Groups.read(table, columns, privileged, **options), privileged)
         for name in _names(sensitive, table):
             if name is not None and name in table.names:
                 raise InputError(
                     f"sensitive={name!r} is a column of X and sensitive_features is given too; "
-                    "give one of the two."
+                    "give one of the two.",
+                    parameter="sensitive",
                 )
         alone = _read_beside(sensitive_features, table, sensitive)
         check_order(X, sensitive_features, "sensitive_features")
@@ -184,7 +189,8 @@ def _check_not_inside(alone: Table, table: Table) -> None:
         if name == alone.names[0] or _is_copy(alone, table, position):
             raise InputError(
                 f"sensitive_features is the column {name!r} of X. Give sensitive={name!r} instead, or leave "
-                "the column out of X."
+                "the column out of X.",
+                parameter="sensitive_features",
             )
 
 
@@ -218,11 +224,14 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
         if sensitive is not None and len(_names(sensitive, table)) != frame.shape[1]:
             raise InputError(
                 f"sensitive_features has {frame.shape[1]} columns, sensitive={sensitive!r} names "
-                f"{len(_names(sensitive, table))}; give a name for each, or leave sensitive out."
+                f"{len(_names(sensitive, table))}; give a name for each, or leave sensitive out.",
+                parameter="sensitive_features",
             )
         return _beside(frame, table, list(frame.columns) if sensitive is None else list(sensitive))
     if not frame.shape[1]:
-        raise InputError("sensitive_features has no columns; give the attribute.")
+        raise InputError(
+            "sensitive_features has no columns; give the attribute.", parameter="sensitive_features"
+        )
     return _beside(frame, table, [frame.columns[0] if sensitive is None else sensitive])
 
 
@@ -230,7 +239,8 @@ def _beside(frame: pd.DataFrame, table: Table, names: list[Any]) -> Table:
     """Return the attributes beside a table under names that its library takes."""
     if len(frame) != table.n_rows:
         raise InputError(
-            f"sensitive_features has {len(frame)} values, X has {table.n_rows} rows; give one for each row."
+            f"sensitive_features has {len(frame)} values, X has {table.n_rows} rows; give one for each row.",
+            parameter="sensitive_features",
         )
     if table.store.library != "pandas":
         names = [str(name) for name in names]
@@ -253,7 +263,8 @@ def _as_numbers(alone: Table, is_fitted: bool) -> Floats:
     if is_fitted:
         raise InputError(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the model "
-            "was fitted with instead of the words."
+            "was fitted with instead of the words.",
+            parameter="sensitive_features",
         )
     return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
@@ -283,13 +294,15 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
         raise InputError(
-            f"sample_weight has shape {weights.shape}; one weight for each of {n_rows} rows is needed."
+            f"sample_weight has shape {weights.shape}; one weight for each of {n_rows} rows is needed.",
+            parameter="sample_weight",
         )
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():
         raise InputError(
             f"sample_weight holds {weights[bad][0]} in row {int(bad.argmax())}; "
-            "weights are numbers from 0 on."
+            "weights are numbers from 0 on.",
+            parameter="sample_weight",
         )
     return weights
 

@@ -85,7 +85,8 @@ class Labels:
             if positive is not None:
                 raise TargetError(
                     f"positive={positive!r} names a label, but y is a quantity: it goes to a regressor, or "
-                    "it is cut into bins. Leave positive out."
+                    "it is cut into bins. Leave positive out.",
+                    parameter="positive",
                 )
             codes, names = quantile_bins(read_quantity(values), bins)
             return cls(codes, names, values if values.dtype.kind in "biuf" else read_quantity(values))
@@ -107,12 +108,14 @@ def _check_classes(classes: NDArray[Any]) -> None:
         raise TargetError(
             "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it holds "
             f"{len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}. Give labels, or "
-            "use a regressor."
+            "use a regressor.",
+            parameter="y",
         )
     if len(classes) < 2:
         raise TargetError(
             f"y holds one class only, {_plain(classes[0])!r}; two classes are needed at least, "
-            "in the training rows too."
+            "in the training rows too.",
+            parameter="y",
         )
 
 
@@ -122,47 +125,52 @@ def _check_not_ambiguous(classes: NDArray[Any]) -> None:
         raise TargetError(
             f"y holds {len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}: labels or "
             "a quantity? For a quantity give a regressor, or bins=10; for labels give a classifier, or the "
-            "labels as text."
+            "labels as text.",
+            parameter="y",
         )
 
 
 def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     """Return a target as a flat array without missing values, one value for each row."""
     if y is None:
-        raise TargetError("fairshap requires y to be passed, but the target y is None.")
+        raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
     # A list is read as objects: as an array of text, a missing label would be the text "nan".
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
     if values.dtype.kind not in "OUSbiuf":
-        raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.")
+        raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.", parameter="y")
     if values.ndim > 1 and values.shape[1:] != (1,):
         raise TargetError(
             f"y should be a 1d array, one value for each row, but it has the shape {values.shape}. Repair "
-            "for one target at a time."
+            "for one target at a time.",
+            parameter="y",
         )
     values = column_or_1d(values, warn=True)
     if len(values) != n_rows:
         raise TargetError(
             f"X and y have different lengths: X has {n_rows} rows, y has {len(values)} "
-            "(inconsistent numbers of samples)."
+            "(inconsistent numbers of samples).",
+            parameter="X",
         )
     missing = pd.isna(values)
     if missing.any():
         raise TargetError(
             f"y has missing values (NaN) in {int(missing.sum())} of {n_rows} rows, first in row "
-            f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in."
+            f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in.",
+            parameter="y",
         )
     if values.dtype.kind == "O":
         numbers = [isinstance(value, (numbers_abc.Number, np.bool_)) for value in values]
         if any(numbers) and not all(numbers):
             kinds = sorted({type(value).__name__ for value in values})
             raise TargetError(
-                f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings."
+                f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings.",
+                parameter="y",
             )
         values = np.array(values.tolist())
     if values.dtype.kind == "f" and np.isinf(values).any():
-        raise TargetError("y holds infinite values (inf); give labels or finite numbers.")
+        raise TargetError("y holds infinite values (inf); give labels or finite numbers.", parameter="y")
     return values
 
 
@@ -179,7 +187,8 @@ def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
         known = [_plain(label) for label in classes]
         raise TargetError(
             f"positive={positive!r} does not occur in y, which holds {listing(known)}."
-            f"{did_you_mean(positive, known)}"
+            f"{did_you_mean(positive, known)}",
+            parameter="positive",
         )
     return int(found[0])
 
@@ -198,7 +207,8 @@ def read_quantity(values: NDArray[Any]) -> Floats:
         pass
     raise TargetError(
         f"y holds text, such as {listing(values[:2].tolist())}, where a quantity is needed: for a regressor, "
-        "or with bins. Give numbers; for labels give a classifier, and leave bins out."
+        "or with bins. Give numbers; for labels give a classifier, and leave bins out.",
+        parameter="y",
     )
 
 
@@ -221,7 +231,8 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     below = ordered[ordered < ordered[-1]]
     if not len(below):
         raise TargetError(
-            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample."
+            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample.",
+            parameter="y",
         )
     # In whole numbers: the share of rows up to k / bins, rounded, could be one row off.
     ends = ordered[[-(-k * n // bins) - 1 for k in range(1, bins)]]
@@ -235,10 +246,14 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
 def _check_bins(bins: Any, n_rows: int) -> int:
     if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
         raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, such as bins=10."
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, "
+            "such as bins=10.",
+            parameter="bins",
         )
     if bins > n_rows:
-        raise InputError(f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.")
+        raise InputError(
+            f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.", parameter="bins"
+        )
     return int(bins)
 
 

@@ -91,7 +91,8 @@ class Options:
         if self.method not in METHODS:
             raise InputError(
                 f"method={self.method!r} is not known; the methods are {listing(METHODS)}."
-                f"{did_you_mean(self.method, METHODS)}"
+                f"{did_you_mean(self.method, METHODS)}",
+                parameter="method",
             )
         _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
         if self.max_exact is not None:
@@ -102,7 +103,7 @@ class Options:
 
 def _check_count(name: str, value: Any, least: int, why: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.")
+        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.", parameter=name)
 
 
 def check_threshold(threshold: Any, name: str = "threshold") -> None:
@@ -114,7 +115,8 @@ def check_threshold(threshold: Any, name: str = "threshold") -> None:
     ):
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
-            "an edit. The paper uses 0.05."
+            "an edit. The paper uses 0.05.",
+            parameter=name,
         )
 
 
@@ -125,6 +127,7 @@ def make_explainer(explainer: Any) -> Explainer:
     if not isinstance(explainer, Explainer):
         raise InputError(
             f"explainer={explainer!r} is not an Explainer; give fairshap.Explainer(...), for example "
-            "Explainer(method='exact')."
+            "Explainer(method='exact').",
+            parameter="explainer",
         )
     return explainer

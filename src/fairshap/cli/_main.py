@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from fairshap.cli._app import app
-from fairshap.cli._texts import visible
-from fairshap.cli._wording import reword
+from fairshap.cli._texts import name_option, visible
 from fairshap.exceptions import FairshapError
 
 # The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
@@ -53,7 +52,7 @@ def run(args: list[str]) -> int:
             # So typer ends what it takes for its own: whoever read the output has seen enough.
             return _unread() if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
         except FairshapError as error:
-            return _fail(reword(str(error)), USER_ERROR)
+            return _fail(name_option(str(error), error.parameter), USER_ERROR)
         except MemoryError:
             return _fail("the memory is not enough for this table; try fewer rows or columns.", USER_ERROR)
         except OSError as error:

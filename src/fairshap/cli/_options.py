@@ -102,7 +102,8 @@ class ModelOptions:
         str,
         _option(
             "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic, svm; or the file of a "
-            "fitted model, which is explained and never retrained (.json, .ubj, .txt, .skops, .pkl, .joblib).",
+            "fitted model, which is explained and never retrained (.json, .ubj, .txt, .skops, "
+            ".pkl, .joblib).",
             _MODEL,
             "--model",
             "-m",

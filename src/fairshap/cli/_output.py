@@ -13,8 +13,7 @@ from rich.table import Table
 
 import fairshap
 from fairshap.cli._options import RunOptions
-from fairshap.cli._texts import plain, visible
-from fairshap.cli._wording import reword
+from fairshap.cli._texts import name_option, plain, visible
 from fairshap.exceptions import FairshapWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -46,7 +45,7 @@ class Output:
     def note(self, text: str) -> None:
         """Say something on standard error, unless asked to be quiet."""
         if not self.run.quiet:
-            print(f"fairshap: {visible(reword(text))}", file=sys.stderr)
+            print(f"fairshap: {visible(text)}", file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
@@ -81,7 +80,8 @@ class Output:
             try:
                 yield
             finally:
-                for text in dict.fromkeys(str(one.message) for one in caught):
+                told = [one.message for one in caught if isinstance(one.message, FairshapWarning)]
+                for text in dict.fromkeys(name_option(str(one), one.parameter) for one in told):
                     self.note(text)
 
 

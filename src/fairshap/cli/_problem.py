@@ -11,7 +11,7 @@ from fairshap import _io
 from fairshap._messages import listing
 from fairshap.cli._options import FileOptions, TableOptions
 from fairshap.cli._repaired import Repaired, find_repair
-from fairshap.cli._texts import find_value, plain, quote, split, unknown_value
+from fairshap.cli._texts import find_value, name_option, plain, quote, split, unknown_value
 from fairshap.exceptions import GroupError, TargetError
 
 # Pairs of labels whose positive one goes without saying, the positive one second.
@@ -243,4 +243,8 @@ def _label_text(value: Any) -> str:
 def _notes_on_columns(source: _io.Source, target: str) -> list[str]:
     """Return what a person may want to look at in how columns were read."""
     said = [(name, inferred) for name, inferred in source.inferred.items() if name != target]
-    return [f"column {name!r}: {inferred.note}" for name, inferred in said if inferred.note]
+    return [
+        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
+        for name, inferred in said
+        if inferred.note
+    ]

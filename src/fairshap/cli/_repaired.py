@@ -2,17 +2,18 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import fairshap
 from fairshap import Edits
-from fairshap._io import MARKED, Mark, Source, find_ledger
+from fairshap._io import MARKED, Mark, Source
 from fairshap.cli._options import TableOptions
-from fairshap.edits import Checksums
-from fairshap.exceptions import FileError
+from fairshap.edits import Checksums, has_checksums
+from fairshap.exceptions import FileError, LedgerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Repaired:
             "edits": self.edits,
             "original_sha256": self.original,
             "ledger": self.ledger,
-            "mark": None if self.mark is None else self.mark.describe(),
+            "mark": None if self.mark is None else asdict(self.mark),
             "warning": self.warning,
         }
 
@@ -64,11 +65,13 @@ def find_repair(source: Source, table: TableOptions, given: str | None) -> tuple
     """
     if given is not None and not Path(given).is_file():
         raise FileError(f"there is no ledger {given!r}.")
-    mark = source.mark
+    mark = source.document.mark
     if mark is not None:
         told = f"{source.name!r} is marked as repaired by fairshap"
-        return _repaired(mark.edits, mark.original, None, mark, told, table)
-    ledger = given or _ledger_beside(source)
+        return _repaired(mark.edits, mark.original_sha256, None, mark, told, table)
+    ledger = given
+    if ledger is None and source.path is not None:
+        ledger = find_ledger(source.path.parent, source.checksum)
     if ledger is None:
         return None, ""
     found = Checksums.read(ledger)
@@ -106,9 +109,23 @@ def _repaired(
     return Repaired(edits, original, ledger, mark, warning), f"warning: {warning}"
 
 
-def _ledger_beside(source: Source) -> str | None:
-    path = None if source.path is None else find_ledger(source.path.parent, source.checksum)
-    return None if path is None else str(path)
+def find_ledger(folder: Path, checksum: str) -> str | None:
+    """Return the ledger in a folder that names a repaired file of some checksum.
+
+    Of each file whose name ends in .csv the first line is read, and more only if it is that of a ledger.
+    """
+    # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            with suppress(OSError, LedgerError):
+                if (
+                    path.suffix.lower() == ".csv"
+                    and path.is_file()
+                    and has_checksums(path)
+                    and Checksums.read(path).repaired == checksum
+                ):
+                    return str(path)
+    return None
 
 
 def repaired_files(
@@ -145,7 +162,13 @@ def repaired_files(
         return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
     ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
     name = sha256(ledger).hexdigest() if has_ledger else None
-    mark = Mark(fairshap.__version__, source.checksum, len(edits), name, settings or {})
+    mark = Mark(
+        version=fairshap.__version__,
+        original_sha256=source.checksum,
+        edits=len(edits),
+        ledger_sha256=name,
+        settings=settings or {},
+    )
     return source.to_bytes(out, edits, mark=mark if len(edits) else None), ledger
 
 

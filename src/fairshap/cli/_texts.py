@@ -1,6 +1,7 @@
-"""Lists and values as they are typed."""
+"""Lists, values and options as they are typed."""
 
 import csv
+import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,24 @@ from typing import Any
 import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
+
+#: The option that sets a parameter of the Python functions, if it is not ``--`` and the parameter's name.
+_OPTIONS = {
+    "augment": "--augments",
+    "estimator": "--model",
+    "guards": "--guard",
+    "n_folds": "--folds",
+    "n_jobs": "--jobs",
+    "n_repeats": "--repeats",
+    "random_state": "--seed",
+    "y": "--target",
+}
+_SAME = (
+    "augments budget categorical delimiter direction drop editable encoding folds force format frozen guard "
+    "matching max_accuracy_drop max_edits max_row_edits methods missing numeric objective positive "
+    "privileged seeds sensitive settings strategy target threshold"
+)
+_OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
 # What turns the direction of the text after it.
 _TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -23,6 +42,28 @@ def quote(text: str) -> str:
     ('sex', "'two words'", "$'\\t'")
     """
     return f"$'{text}'" if text == r"\t" else shlex.quote(text)
+
+
+def name_option(text: str, parameter: str | None) -> str:
+    """Return a text about a parameter with the option that sets it, if there is one.
+
+    Where the text gives the parameter a value, ``name=`` becomes ``--option``. Otherwise the option stands
+    in brackets at the end.
+
+    Examples
+    --------
+    >>> name_option("max_accuracy_drop=2 must be between 0 and 1.", "max_accuracy_drop")
+    '--max-accuracy-drop 2 must be between 0 and 1.'
+    >>> name_option("y holds one label.", "y")
+    'y holds one label (--target).'
+    """
+    option = _OPTIONS.get(parameter or "")
+    if option is None:
+        return text
+    named, count = re.subn(rf"\b{parameter}=", f"{option} ", text)
+    if count:
+        return named
+    return f"{text[:-1]} ({option})." if text.endswith(".") else f"{text} ({option})"
 
 
 def split(texts: Iterable[str] | None) -> list[str]:

@@ -1,14 +1,13 @@
 """Files that a command writes: all of them or none."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from fairshap._io import Source, check_folder, write_atomically
+from fairshap._files import check_folder, write_atomically
 from fairshap.cli._texts import quote
-from fairshap.exceptions import FileError, FileFormatError
+from fairshap.exceptions import FileError
 
 STANDARD = "-"
 
@@ -53,16 +52,6 @@ def trial_folder(folder: Path) -> Iterator[None]:
             one.rmdir()
 
 
-def check_table(path: str, source: Source) -> None:
-    """Raise an error, before any work is done, if the name of a table tells no format."""
-    try:
-        source.format_for(path)
-    except FileFormatError as error:
-        raise FileFormatError(
-            f"{str(error).partition(' Rename it')[0]} Give the file such a name."
-        ) from error
-
-
 def write_all(
     contents: Sequence[tuple[str | None, Callable[[], bytes]]],
     write_table: Callable[[], None] = lambda: None,
@@ -81,8 +70,8 @@ def write_all(
 
     def write(file: BinaryIO) -> None:
         file.write(content())
+        # A full disk is noticed here, before the files after it are renamed.
         file.flush()
-        os.fsync(file.fileno())
         write_all(rest, write_table, force=force)
 
     write_atomically(path, write, force=force)

@@ -14,7 +14,7 @@ from fairshap.cli._options import FileOptions, Force, RunOptions
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
 from fairshap.cli._repaired import how_to_check, repaired_files
-from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
+from fairshap.cli._writing import STANDARD, check_writable, write_all
 from fairshap.edits import Checksums
 from fairshap.exceptions import FileError
 
@@ -47,7 +47,8 @@ def apply(
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
     check_writable([out, again], force=force, sources=[source.path, Path(edits)])
-    check_table(out, source)
+    # Before any work: a name that tells no format is an error.
+    source.format_for(out)
     table, content = repaired_files(
         source, out, ledger, ledger=Path(edits).read_bytes() if again is None else None
     )

@@ -27,7 +27,7 @@ from fairshap.cli._problem import Problem, open_problem
 from fairshap.cli._repaired import how_to_check, repaired_files
 from fairshap.cli._reporting import ReportOptions, check_report, make_page
 from fairshap.cli._texts import plain
-from fairshap.cli._writing import STANDARD, check_table, check_writable, write_all
+from fairshap.cli._writing import STANDARD, check_writable, write_all
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     FewReferencesWarning,
@@ -86,7 +86,8 @@ class SelectorOptions:
         if self.selector == "budget":
             if budget is None:
                 raise typer.BadParameter(
-                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.005"
+                    "--selector budget needs --budget: a number of cells such as 500, or a "
+                    "share such as 0.005"
                 )
             return {"selector": Budget(budget)}
         if self.selector == "optimal":
@@ -153,7 +154,8 @@ def repair(
     output = Output("repair", run, to_stderr=out == STANDARD)
     problem = open_problem(file, table)
     check_writable([out, edits, page.report], force=force, sources=[problem.source.path, model_file(model)])
-    check_table(out, problem.source)
+    # Before any work: a name that tells no format is an error.
+    problem.source.format_for(out)
     limits.check(problem)
     estimator = get_model(model, problem, run)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
@@ -271,7 +273,7 @@ def _settings(problem: Problem, repair: FairSHAP, model: str) -> dict[str, Any]:
     found = problem.describe()
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
     told |= {"model": Path(model).name, "threshold": repair.threshold_, "seed": repair.random_state}
-    told |= {"selector": repr(repair.selector), "constraints": ", ".join(repair.constraints.given())}
+    told |= {"selector": repr(repair.selector), "constraints": ", ".join(repair.constraints.given() if repair.constraints else [])}
     told |= {"matcher": str(repair.matcher)}
     return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 

@@ -198,7 +198,7 @@ def _parameters(repair: FairSHAP) -> dict[str, Any]:
     elif isinstance(selector, Budget):
         name, threshold = "budget", selector.threshold
     elif selector is not None:
-        threshold = selector.threshold  # type: ignore[attr-defined]
+        threshold = selector.threshold
     is_edited = threshold is None or float(threshold) < float("inf")
     return {
         "selector": name,

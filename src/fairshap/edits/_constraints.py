@@ -72,23 +72,26 @@ class EditConstraints(BaseEstimator):
         if not isinstance(self.group, str) or self.group not in GROUPS:
             raise InputError(
                 f"group={self.group!r} is not known; give one of {listing(GROUPS)}."
-                f"{did_you_mean(self.group, GROUPS)}"
+                f"{did_you_mean(self.group, GROUPS)}",
+                parameter="group",
             )
         if self.frozen is not None and self.editable is not None:
-            raise InputError("frozen and editable are both given; give one of the two.")
+            raise InputError("frozen and editable are both given; give one of the two.", parameter="frozen")
         most = self.max_per_row
         if most is not None and (
             isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1
         ):
             raise InputError(
-                f"max_per_row={most!r} is not a number of cells; give a whole number from 1 on, or None."
+                f"max_per_row={most!r} is not a number of cells; give a whole number from 1 on, or None.",
+                parameter="max_per_row",
             )
         if self.reject_if is not None and (
             not isinstance(self.reject_if, str) or self.reject_if not in REJECTIONS
         ):
             raise InputError(
                 f"reject_if={self.reject_if!r} is not known; give None or one of {listing(REJECTIONS)}."
-                f"{did_you_mean(self.reject_if, REJECTIONS)}"
+                f"{did_you_mean(self.reject_if, REJECTIONS)}",
+                parameter="reject_if",
             )
 
     def given(self) -> list[str]:
@@ -100,12 +103,16 @@ class EditConstraints(BaseEstimator):
         """Say which features may be edited: those none of whose columns is frozen."""
         for word, names in (("frozen", self.frozen), ("editable", self.editable)):
             if isinstance(names, str) or (names is not None and not np.iterable(names)):
-                raise InputError(f"{word}={names!r} must be a list of columns, such as [{names!r}].")
+                raise InputError(
+                    f"{word}={names!r} must be a list of columns, such as [{names!r}].", parameter=word
+                )
         if self.editable is not None:
             named = _columns(table, self.editable, "editable")
             frozen = np.setdiff1d(np.arange(len(table.names)), named)
             if not len(named):
-                raise InputError("editable names no columns, so that nothing could be edited.")
+                raise InputError(
+                    "editable names no columns, so that nothing could be edited.", parameter="editable"
+                )
         else:
             frozen = _columns(table, self.frozen or (), "frozen")
         may = np.ones(len(players.names), dtype=np.bool_)
@@ -156,14 +163,15 @@ def make_constraints(constraints: Any) -> EditConstraints:
     if not isinstance(constraints, EditConstraints):
         raise InputError(
             f"constraints={constraints!r} is not known; give fairshap.EditConstraints(...), for example "
-            "EditConstraints(frozen=['age'])."
+            "EditConstraints(frozen=['age']).",
+            parameter="constraints",
         )
     constraints.check()
     return constraints
 
 
 def _columns(table: Table, names: Sequence[Any], word: str) -> Any:
-    return np.array([table.position(name, f"a column of {word}") for name in names], dtype=np.int64)
+    return np.array([table.position(name, word) for name in names], dtype=np.int64)
 
 
 def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
@@ -281,5 +289,6 @@ def _positions(labels: Labels, known: Any) -> Ints:
         return own
     raise InputError(
         f"reject_if='label_less_likely' asks the model for the labels of y, and it does not know "
-        f"{missing[0]!r}; it knows {', '.join(map(repr, places))}."
+        f"{missing[0]!r}; it knows {', '.join(map(repr, places))}.",
+        parameter="reject_if",
     )

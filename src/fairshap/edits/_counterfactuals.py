@@ -31,13 +31,15 @@ def check_counterfactuals(counterfactuals: Any) -> None:
         if not 0 < counterfactuals < np.inf:
             raise InputError(
                 f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
-                "give a number above 0, for example 0.1."
+                "give a number above 0, for example 0.1.",
+                parameter="counterfactuals",
             )
     elif not isinstance(counterfactuals, (str, type(None))) or counterfactuals not in COUNTERFACTUALS:
         raise InputError(
             f"counterfactuals={counterfactuals!r} is not known; give one of {listing(COUNTERFACTUALS)}, or a "
             "number: the risk from which rows get counterfactuals."
-            f"{did_you_mean(counterfactuals, ['edited', 'all'])}"
+            f"{did_you_mean(counterfactuals, ['edited', 'all'])}",
+            parameter="counterfactuals",
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairshap._files import write_atomically
 from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
 from fairshap._problem import Setting
 from fairshap._typing import Floats, Ints, Native
@@ -162,7 +163,7 @@ class Edits:
         try:
             edited = store.assign(cells)
         except (TypeError, ValueError, OverflowError) as error:
-            raise LedgerError(f"X cannot hold a new value of the ledger: {error}") from error
+            raise LedgerError(f"X cannot hold a new value of the ledger: {error}", parameter="X") from error
         self._check_written(open_store(edited), cells)
         return edited
 
@@ -202,20 +203,8 @@ class Edits:
         original, repaired : str, optional
             The SHA-256, in hexadecimal, of the table's file before the edits and with them made.
         """
-        # Through a link to the file that it points to, which is what gets replaced.
-        target = Path(path).resolve()
-        if not target.parent.is_dir():
-            raise FileNotFoundError(
-                f"there is no folder {os.fspath(target.parent)!r} to write the ledger to."
-            )
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with aside.open("xb") as file:
-                file.write(self.to_bytes(original=original, repaired=repaired))
-            aside.replace(target)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+        content = self.to_bytes(original=original, repaired=repaired)
+        write_atomically(path, lambda file: file.write(content), force=True)
 
     def to_bytes(self, *, original: str | None = None, repaired: str | None = None) -> bytes:
         """Return the file that :meth:`write` writes."""
@@ -292,7 +281,8 @@ def _check_checksums(**given: str | None) -> list[str]:
         if checksum is not None and not re.fullmatch("[0-9a-f]{64}", checksum):
             raise InputError(
                 f"{name}={checksum!r} is not a SHA-256 in hexadecimal; give that of the file, such as "
-                "hashlib.sha256(content).hexdigest()."
+                "hashlib.sha256(content).hexdigest().",
+                parameter=name,
             )
     return [checksum or "" for checksum in given.values()] if any(given.values()) else []
 

@@ -181,7 +181,8 @@ class Budget(Selector):
         is_number = isinstance(n, (int, float, np.integer, np.floating)) and not isinstance(n, bool)
         if not is_number or not (0 < n < 1 or (n >= 1 and float(n).is_integer())):
             raise InputError(
-                f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1."
+                f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1.",
+                parameter="n_cells",
             )
         if self.threshold is not None:
             check_threshold(self.threshold)
@@ -299,7 +300,10 @@ class Iterative(Selector):
         """Raise an error if a parameter makes no sense."""
         most = self.max_rounds
         if isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise InputError(f"max_rounds={most!r} is not a number of rounds; give a whole number from 1 on.")
+            raise InputError(
+                f"max_rounds={most!r} is not a number of rounds; give a whole number from 1 on.",
+                parameter="max_rounds",
+            )
         if isinstance(self.selector, Iterative):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
         make_selector(self._inner)
@@ -376,12 +380,14 @@ def make_selector(selector: Any, threshold: float | None = None) -> Selector:
     elif threshold is not None:
         raise InputError(
             f"threshold={threshold!r} is short for selector=Threshold({threshold!r}), and selector is given "
-            "too; give one of the two."
+            "too; give one of the two.",
+            parameter="threshold",
         )
     if not isinstance(selector, Selector):
         raise InputError(
             f"selector={selector!r} is not known; give Threshold(0.05), Budget(500), OptimalSubset(0.05) or "
-            "Iterative(Threshold(0.05))."
+            "Iterative(Threshold(0.05)).",
+            parameter="selector",
         )
     selector.check()
     return selector
@@ -408,7 +414,8 @@ def check_columns(selector: Selector, explanation_features: Any) -> None:
 def _check_by_column(by_column: Any) -> None:
     if not isinstance(by_column, (Mapping, type(None))):
         raise InputError(
-            f"by_column={by_column!r} must say which column each threshold is for, such as {{'age': 0.1}}."
+            f"by_column={by_column!r} must say which column each threshold is for, such as {{'age': 0.1}}.",
+            parameter="by_column",
         )
     for threshold in (by_column or {}).values():
         check_threshold(threshold)
@@ -434,7 +441,8 @@ def _positions(players: Any, by_column: ByColumn) -> list[tuple[int, float]]:
         else:
             raise InputError(
                 f"by_column names {name!r}, which is not a column of X, which has "
-                f"{listing(players.columns)}.{did_you_mean(name, players.columns)}"
+                f"{listing(players.columns)}.{did_you_mean(name, players.columns)}",
+                parameter="by_column",
             )
     return found
 

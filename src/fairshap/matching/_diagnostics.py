@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -189,26 +189,21 @@ def _compare(matched: Floats, random: Floats) -> list[float]:
     return [means[0], stds[0], means[1], stds[1], float(d), float(d * np.sqrt(n / 2))]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """The rows whose balance is taken: unprivileged first, then privileged.
-
-    ``side`` is that of every row of the table, -1 where it has none; ``rows`` are the matched rows of either
-    side, ``references`` those of these rows, and ``weights`` what each reference counts.
-    """
+class Sample(NamedTuple):
+    """The rows whose balance is taken: the side of every row, and the rows of either, unprivileged first."""
 
     side: Sides
-    rows: tuple[Ints, Ints]
-    references: tuple[Ints, Ints]
-    weights: tuple[Floats, Floats]
+    #: The matched rows, their references, and what each reference counts
+    rows: list[Ints]
+    references: list[Ints]
+    weights: list[Floats]
 
     @classmethod
     def of(cls, side: Sides, row: Ints, reference: Ints, weight: Floats) -> "Sample":
         """Return the sample of a plan's pairs."""
-        a, b = side[row] == 0, side[row] == 1
-        return cls(
-            side, (np.unique(row[a]), np.unique(row[b])), (reference[a], reference[b]), (weight[a], weight[b])
-        )
+        ours = [side[row] == s for s in (0, 1)]
+        rows = [np.unique(row[mine]) for mine in ours]
+        return cls(side, rows, [reference[mine] for mine in ours], [weight[mine] for mine in ours])
 
 
 def mean_differences(table: Table, columns: Ints, sample: Sample) -> Floats:
@@ -217,14 +212,11 @@ def mean_differences(table: Table, columns: Ints, sample: Sample) -> Floats:
     Before matching, and after it those of the unprivileged and those of the privileged rows, each against
     their references. The two are not averaged: where they go opposite ways, that would hide both.
     """
-    return np.array(
-        [
-            of_numbers(table.column(int(column)), sample)
-            if table.is_numeric(int(column))
-            else of_categories(table.column(int(column)), sample)
-            for column in columns
-        ]
-    ).reshape(len(columns), 3)
+    differences = np.empty((len(columns), 3))
+    for k, column in enumerate(columns.tolist()):
+        of_kind = of_numbers if table.is_numeric(column) else of_categories
+        differences[k] = of_kind(table.column(column), sample)
+    return differences
 
 
 def of_numbers(values: Floats, sample: Sample) -> list[float]:

@@ -147,7 +147,8 @@ def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
         return matcher
     raise InputError(
         f"matcher={matcher!r} is not known; give one of {listing(MATCHERS)}, or an object with a "
-        f"method match(X, y, ...).{did_you_mean(matcher, list(MATCHERS))}"
+        f"method match(X, y, ...).{did_you_mean(matcher, list(MATCHERS))}",
+        parameter="matcher",
     )
 
 

@@ -173,7 +173,8 @@ class NearestMatcher(Matcher):
         if not space.width and (self.column_weights or self.mismatch == 0):
             raise InputError(
                 f"column_weights={self.column_weights!r} and mismatch={self.mismatch!r} leave no column that "
-                "counts: all rows would be equally near. Give a column a weight above 0."
+                "counts: all rows would be equally near. Give a column a weight above 0.",
+                parameter="column_weights",
             )
         return space
 
@@ -238,21 +239,25 @@ def check_choice(value: Any, name: str, known: Sequence[str]) -> None:
     """Raise an error unless the value of a parameter is one of the known ones."""
     if not isinstance(value, str) or value not in known:
         raise InputError(
-            f"{name}={value!r} is not known; give one of {listing(known)}.{did_you_mean(value, known)}"
+            f"{name}={value!r} is not known; give one of {listing(known)}.{did_you_mean(value, known)}",
+            parameter=name,
         )
 
 
 def check_count(value: Any, name: str, example: str) -> None:
     """Raise an error unless a parameter is a whole number from 1 on."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}={value!r} is not usable: give a whole number from 1 on, such as {example}.")
+        raise InputError(
+            f"{name}={value!r} is not usable: give a whole number from 1 on, such as {example}.",
+            parameter=name,
+        )
 
 
 def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float = np.inf) -> None:
     """Raise an error unless a number is finite and within bounds; ``what`` ends the sentence."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not low <= value <= high or np.isinf(value):
-        raise InputError(f"{name}={value!r} is not {what}")
+        raise InputError(f"{name}={value!r} is not {what}", parameter=name)
 
 
 def _read_column_weights(column_weights: Any, setting: Setting) -> Floats:
@@ -260,7 +265,8 @@ def _read_column_weights(column_weights: Any, setting: Setting) -> Floats:
     if not isinstance(column_weights, Mapping):
         raise InputError(
             f"column_weights={column_weights!r} is not a mapping; give the weights by column, such as "
-            f"column_weights={{{setting.own.names[0]!r}: 2.0}}."
+            f"column_weights={{{setting.own.names[0]!r}: 2.0}}.",
+            parameter="column_weights",
         )
     weights = np.ones(len(setting.table.names))
     named: dict[int, Any] = {}

@@ -19,19 +19,7 @@ _KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distanc
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Basis:
-    """What a plan was made from, which is what it is judged by.
-
-    Parameters
-    ----------
-    setting : Setting
-        The table and its groups.
-    space : Space
-        Where distances were taken.
-    strata : list of Stratum
-        Which rows could be matched with which.
-    notes : dict
-        What the matcher has to say about how it was done.
-    """
+    """What a plan was made from, which is what it is judged by; ``notes`` are what the matcher reports."""
 
     setting: Setting
     space: Space
@@ -73,8 +61,8 @@ class MatchPlan:
             if kind is np.int64 and len(given) and given.dtype.kind not in "iu":
                 raise InputError(f"{name} of a match plan must hold row positions, not {given.dtype}.")
             object.__setattr__(self, name, given.astype(kind, copy=False))
-        if len({len(self.row), len(self.reference), len(self.weight), len(self.distance)}) != 1:
-            lengths = [len(self.row), len(self.reference), len(self.weight), len(self.distance)]
+        lengths = [len(getattr(self, name)) for name in _KINDS]
+        if len(set(lengths)) != 1:
             raise InputError(
                 f"row, reference, weight and distance of a match plan must be of one length, not {lengths}."
             )
@@ -117,19 +105,11 @@ class MatchPlan:
 
     def of_rows(self, chosen: Bools) -> "MatchPlan":
         """Return the plan with some of its pairs only: all those of some rows."""
-        parts = {name: getattr(self, name)[chosen] for name in _KINDS}
-        return replace(self, **parts)
+        return replace(self, **{name: getattr(self, name)[chosen] for name in _KINDS})
 
     def to_rows_below(self) -> "MatchPlan":
         """Return the plan of a table that has the rows of this one once more below, as references."""
-        return MatchPlan(
-            2 * self.n_rows,
-            self.row,
-            self.reference + self.n_rows,
-            self.weight,
-            self.distance,
-            self.library,
-        )
+        return replace(self, n_rows=2 * self.n_rows, reference=self.reference + self.n_rows, basis=None)
 
     def check_fits(self, n_rows: int) -> None:
         """Raise an error unless the plan is one for a table of so many rows."""
@@ -138,22 +118,13 @@ class MatchPlan:
 
     def frame(self) -> Native:
         """Return the pairs as a frame: row, reference, weight, distance."""
-        return make_frame(
-            self.library,
-            {
-                "row": self.row,
-                "reference": self.reference,
-                "weight": self.weight,
-                "distance": self.distance,
-            },
-        )
+        return make_frame(self.library, {name: getattr(self, name) for name in _KINDS})
 
     def diagnostics(self, random_state: Any = 0) -> "Diagnostics":
-        """Return how good the plan is.
+        """Return how good the plan is, if :func:`fairshap.match` or a matcher made it.
 
-        Distances are compared with those to random rows of the other group, drawn for each matched
-        row from those that it could have been matched with; columns with what they were before matching.
-        It takes a plan of :func:`fairshap.match` or of a matcher: one made by hand does not know its table.
+        Distances are compared with those to random rows that a row could have been matched with; columns
+        with what they were before matching.
 
         Parameters
         ----------

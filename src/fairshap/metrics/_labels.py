@@ -271,7 +271,8 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
     if between not in BETWEEN:
         raise InputError(
             f"between={between!r} is not known; give one of {listing(BETWEEN)}."
-            f"{did_you_mean(between, BETWEEN)}"
+            f"{did_you_mean(between, BETWEEN)}",
+            parameter="between",
         )
     table = _attributes(sensitive_features, n_rows)
     columns = range(len(table.names))
@@ -281,7 +282,9 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
     codes, values, _ = read_attribute(table, columns)
     if len(values) < 2:
         raise GroupError(
-            f"sensitive_features holds {listing(values)} in all {n_rows} rows; a difference needs two groups."
+            f"sensitive_features holds {listing(values)} in all {n_rows} rows; a difference "
+            "needs two groups.",
+            parameter="sensitive_features",
         )
     return codes
 
@@ -289,11 +292,14 @@ def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_
 def _attributes(sensitive_features: Any, n_rows: int) -> Table:
     """Return the attribute, or several, as a table."""
     if sensitive_features is None:
-        raise GroupError("sensitive_features is not given; give the attribute of each row.")
+        raise GroupError(
+            "sensitive_features is not given; give the attribute of each row.", parameter="sensitive_features"
+        )
     frame = read_column(sensitive_features, "sensitive_features")
     if len(frame) != n_rows or not frame.shape[1]:
         raise InputError(
-            f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed."
+            f"sensitive_features has shape {frame.shape}; one value for each of {n_rows} rows is needed.",
+            parameter="sensitive_features",
         )
     return Table.read(frame)
 
@@ -320,7 +326,8 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
         # A single label may be the negative one, unless it looks like the positive one misspelled.
         raise TargetError(
             f"positive={positive!r} does not occur; the labels are {listing(sorted(known, key=str))}."
-            f"{did_you_mean(positive, sorted(known, key=str))}"
+            f"{did_you_mean(positive, sorted(known, key=str))}",
+            parameter="positive",
         )
     return true == positive, predicted == positive
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import wasserstein_distance
@@ -13,34 +13,6 @@ from fairshap._models import Risk, Scorer
 from fairshap._problem import Comparison, Privileged, Setting
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-
-
-@overload
-def discriminative_risk(
-    model: Any,
-    X: Native,
-    *,
-    sensitive: Any = ...,
-    privileged: Privileged = ...,
-    sensitive_features: Any = ...,
-    comparison: Comparison = ...,
-    min_group_size: int | None = ...,
-    random_state: Any = ...,
-    reduce: Literal["mean"] = ...,
-) -> float: ...
-@overload
-def discriminative_risk(
-    model: Any,
-    X: Native,
-    *,
-    sensitive: Any = ...,
-    privileged: Privileged = ...,
-    sensitive_features: Any = ...,
-    comparison: Comparison = ...,
-    min_group_size: int | None = ...,
-    random_state: Any = ...,
-    reduce: None,
-) -> Floats: ...
 
 
 def discriminative_risk(
@@ -54,7 +26,7 @@ def discriminative_risk(
     min_group_size: int | None = None,
     random_state: Any = None,
     reduce: Literal["mean"] | None = "mean",
-) -> float | Floats:
+) -> Any:
     """Return how much the model's output changes when nothing but the sensitive attribute does (DR).
 
     ``|f(x, A=0) - f(x, A=1)|`` for each row, where f is the probability of a class or a regressor's
@@ -86,7 +58,7 @@ def discriminative_risk(
     random_state : int, RandomState instance or None
         The seed of the random comparison.
     reduce : {"mean"} or None, default="mean"
-        None returns the risk of each row, NaN where a quantity is missing. The mean is over the other rows.
+        The mean, a float; or with None the risk of each row, an array with NaN where a quantity is missing.
 
     Examples
     --------
@@ -98,7 +70,7 @@ def discriminative_risk(
     0.031
     """
     if reduce not in ("mean", None):
-        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.")
+        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.", parameter="reduce")
     setting = Setting.read(
         X,
         sensitive=sensitive,
@@ -125,19 +97,11 @@ def row_risks(risk: Risk, rows: Ints | None = None) -> Floats:
 class ParityBound:
     """An upper bound on the gap in the mean score between the groups.
 
-    Parameters
-    ----------
-    score_parity : float
-        The gap itself, ``|E[f | unprivileged] - E[f | privileged]|``, measured.
-    risk_unprivileged, risk_privileged : float
-        The mean discriminative risk of either group.
-    total_variation : float
-        The plug-in estimate of TV(D0, D1): half the sum of the absolute differences between the
-        frequencies of whole rows, sensitive attribute left out, in the two groups.
-    bound : float
-        ``min(risk_unprivileged, risk_privileged) + total_variation``.
-    is_vacuous : bool
-        Whether the bound is 1 or more, which every classifier meets.
+    ``score_parity`` is the gap itself, ``|E[f | unprivileged] - E[f | privileged]|``. The risks
+    are the means of the groups. ``total_variation`` is the plug-in estimate of
+    TV(D0, D1): half the sum of the absolute differences between the frequencies of whole rows, without the
+    attribute. ``bound`` is the smaller risk plus the total variation; it ``is_vacuous`` if it is 1 or more,
+    which every classifier meets.
     """
 
     score_parity: float
@@ -259,12 +223,7 @@ def data_fidelity(X_before: Native, X_after: Native) -> Fidelity:
 
 
 def training_adjustment_rate(X_before: Native, X_after: Native) -> float:
-    """Return the share of cells that were changed.
-
-    Parameters
-    ----------
-    X_before, X_after : data frame or array
-        The original table and the repaired one, with the same rows and columns.
+    """Return the share of cells that differ between the original table and the repaired one.
 
     Examples
     --------

@@ -64,7 +64,8 @@ class CounterfactualAugmenter(Sampler):
         if sensitive_features is not None:
             raise InputError(
                 "sensitive_features is given, but the twin of a row that does not hold the attribute would "
-                "be an equal copy. Put the attribute into X and name it by sensitive, or train without it."
+                "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
+                parameter="sensitive_features",
             )
         setting = self._setting(X, None, comparison=self.comparison, random_state=self.random_state)
         Labels.read(y, setting.own.n_rows, is_quantity=False)

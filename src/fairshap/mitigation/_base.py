@@ -87,5 +87,5 @@ class Sampler(SamplerMixin, Mitigator):
 def check_share(value: Any, name: str) -> float:
     """Return a parameter that must be a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise InputError(f"{name}={value!r} must be a number from 0 to 1.")
+        raise InputError(f"{name}={value!r} must be a number from 0 to 1.", parameter=name)
     return float(value)

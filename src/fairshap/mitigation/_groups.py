@@ -45,7 +45,8 @@ class AttributeReader:
         if frame.shape != (table.n_rows, self.width):
             raise InputError(
                 f"sensitive_features has shape {frame.shape}; {table.n_rows} rows and {self.width} column(s) "
-                "are needed."
+                "are needed.",
+                parameter="sensitive_features",
             )
         return Table.read(frame)
 

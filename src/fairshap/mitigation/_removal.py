@@ -56,7 +56,8 @@ class SensitiveRemover(RowTransformer):
         self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
         if len(self._hiding.columns) == len(names):
             raise InputError(
-                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
+                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
+                parameter="X",
             )
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
@@ -121,7 +122,7 @@ class CorrelationRemover(RowTransformer):
         self._attribute = AttributeReader.of(setting)
         self._others = [column for column in range(width) if column not in setting.columns]
         if not self._others:
-            raise InputError(f"X has {width} feature(s), all of them sensitive: none is left.")
+            raise InputError(f"X has {width} feature(s), all of them sensitive: none is left.", parameter="X")
         self._sensitive_encoder = ColumnEncoder().fit(self._attribute.read(own, sensitive_features).native)
         self._encoder = ColumnEncoder().fit(own.store.compose(self._others))
         # Each feature's column, and its category if it is one of a one-hot block.

@@ -62,7 +62,10 @@ class Reweigher(Mitigator):
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
         if not sums.sum():
-            raise InputError("sample_weight is zero for all rows; at least one must weigh something.")
+            raise InputError(
+                "sample_weight is zero for all rows; at least one must weigh something.",
+                parameter="sample_weight",
+            )
         expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
         self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
         self.classes_ = np.unique(labels.values)
@@ -78,7 +81,8 @@ class Reweigher(Mitigator):
         if unknown.any():
             raise TargetError(
                 f"y holds {listing(np.unique(values[unknown]).tolist())}; when fitting it held "
-                f"{listing(self.classes_.tolist())}."
+                f"{listing(self.classes_.tolist())}.",
+                parameter="y",
             )
         group = self._groups.read(table, sensitive_features)
         return np.where(group >= 0, self.factors_[group, codes], 1.0)

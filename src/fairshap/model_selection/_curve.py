@@ -84,7 +84,9 @@ def budget_curve(
         budgets = _default_budgets(cv.template, cv.problem).tolist()
     points = np.asarray(budgets)
     if points.ndim != 1 or not len(points) or points.dtype.kind not in "iu" or points.min() < 0:
-        raise InputError(f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on.")
+        raise InputError(
+            f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on.", parameter="budgets"
+        )
     constraints = sampler._recipe().constraints
     trials = []
     for n in points.tolist():

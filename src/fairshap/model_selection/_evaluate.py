@@ -80,7 +80,8 @@ def make_method(
             return FairSHAP(estimator, **who, **common | params)
     raise InputError(
         f"methods={name!r} is not known; the methods are {listing(METHODS, limit=len(METHODS))}."
-        f"{did_you_mean(name, list(METHODS))}"
+        f"{did_you_mean(name, list(METHODS))}",
+        parameter="methods",
     )
 
 
@@ -215,8 +216,8 @@ def _trial(name: str, method: Any, estimator: Any, problem: Setting) -> Trial:
             known = Setting.read(problem.own.native, **who).privileged_in_parts
         if isinstance(method, FairSHAP):
             method = with_params(method, privileged=known)
-            is_auto = isinstance(method.threshold, str)
-            return Trial(name, method, None if is_auto else method._recipe(method.threshold))
+            threshold = method.threshold
+            return Trial(name, method, None if threshold == "auto" else method._recipe(threshold))
         method = clone(method).set_params(privileged=known)
     return Trial(name, train=partial(train_method, method, estimator))
 

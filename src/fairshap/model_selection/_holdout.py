@@ -146,7 +146,7 @@ def holdout_check(
     with said_once():
         problem = sampler._problem(X_train, y_train, of_train(sensitive_features), weight)
         threshold = sampler.threshold
-        if isinstance(threshold, str) and threshold == "auto":
+        if threshold == "auto":
             known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
             threshold = best_threshold(sampler, problem) if known is None else known
         recipe = sampler._recipe(threshold)
@@ -181,20 +181,24 @@ def _parts(repair: Any) -> tuple[FairSHAP, Any]:
     if isinstance(repair, FairSHAP):
         return repair, None
     raise InputError(
-        f"repair={repair!r} is not known; give a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor."
+        f"repair={repair!r} is not known; give a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor.",
+        parameter="repair",
     )
 
 
 def _strata(problem: Setting, test_size: float) -> Ints:
     """Return what rows are split by: label, or bin, and group; the group alone if bins are too small."""
     if not isinstance(test_size, float) or not 0 < test_size < 1:
-        raise InputError(f"test_size={test_size!r} must be a share of the rows between 0 and 1.")
+        raise InputError(
+            f"test_size={test_size!r} must be a share of the rows between 0 and 1.", parameter="test_size"
+        )
     n_rows, side = problem.own.n_rows, problem.groups.side
     n_test = test_size * n_rows
     if n_test < _MIN_ROWS:
         raise InputError(
             f"test_size={test_size:g} of {n_rows} rows are {n_test:.0f}; at least {_MIN_ROWS} held-out rows "
-            "are needed to tell two models apart. Give more rows or a larger test_size."
+            "are needed to tell two models apart. Give more rows or a larger test_size.",
+            parameter="test_size",
         )
     strata = strata_of(problem.y, side)
     for kind in (strata, strata % 2) if problem.y.classes is None else (strata,):

@@ -238,7 +238,9 @@ def tune(
     """
     check_objective(objective)
     if not 0 <= max_accuracy_drop <= 1:
-        raise InputError(f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.")
+        raise InputError(
+            f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.", parameter="max_accuracy_drop"
+        )
     seed = draw_seed(random_state)
     who = {"sensitive": sensitive, "privileged": privileged}
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
@@ -357,7 +359,9 @@ def _each_once(name: str, values: Any, example: str) -> list[Any]:
     """Return what is tried of something, each once."""
     found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
     if not found:
-        raise InputError(f"{name}={values!r} must be a list of at least one, such as {example}.")
+        raise InputError(
+            f"{name}={values!r} must be a list of at least one, such as {example}.", parameter=name
+        )
     once: list[Any] = []
     once += (value for value in found if not any(value is one or value == one for one in once))
     return once
@@ -368,6 +372,7 @@ def _share(max_edits: int | float | None, n_cells: int) -> float:
         return 1.0
     if isinstance(max_edits, bool) or not max_edits >= 0:
         raise InputError(
-            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
+            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1.",
+            parameter="max_edits",
         )
     return max_edits if max_edits < 1 else max_edits / n_cells

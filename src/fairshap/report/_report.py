@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from fairshap._io import write_atomically
+from fairshap._files import write_atomically
 from fairshap._problem import Labels
 from fairshap._typing import Native
 from fairshap.exceptions import InputError

@@ -1,0 +1,240 @@
+"""A table that is read from a file, standard input or the built-in ones, and written again with edits."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from fairshap import datasets
+from fairshap._files import write_atomically
+from fairshap._frames import Kind
+from fairshap._io.arrow import ArrowDocument
+from fairshap._io.document import Changes, Document, Inferred, Mark
+from fairshap._io.formats import (
+    DELIMITERS,
+    Format,
+    check_format,
+    compress,
+    decompress,
+    extension_of,
+    format_of,
+)
+from fairshap._io.frames import ExcelDocument, FrameDocument, frame_to_bytes
+from fairshap._io.kinds import MISSING
+from fairshap._io.text import TextDocument
+from fairshap._messages import did_you_mean, listing
+from fairshap.datasets import Dataset, stored_bytes
+from fairshap.edits import Edits
+from fairshap.edits._ledger import same_value
+from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Source:
+    """A table with the file that it comes from; :func:`read` makes it.
+
+    ``path`` is None for standard input and a built-in table, which ``dataset`` is. ``checksum`` is the
+    SHA-256 of the file's bytes, as they are on the disk. ``frame`` lacks the columns that were dropped; its
+    numbers, dates and booleans are such, text is categories, and its rows are numbered from 0.
+    """
+
+    name: str
+    path: Path | None
+    checksum: str
+    frame: pd.DataFrame
+    inferred: Mapping[str, Inferred]
+    dataset: Dataset | None
+    document: Document
+
+    def find(self, column: str, parameter: str = "column") -> str:
+        """Return the name of a column of the frame; an error names the parameter that asked for it."""
+        if column in self.frame.columns:
+            return column
+        if column in self.document.names:
+            raise ColumnError(
+                f"{parameter}={column!r} is a column of {self.name!r} that is left out by drop.",
+                parameter=parameter,
+            )
+        raise _missing_column(column, parameter, self.name, list(self.frame.columns))
+
+    def to_bytes(
+        self, path: str | os.PathLike[str], edits: Edits | None = None, *, mark: Mark | None = None
+    ) -> bytes:
+        """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
+
+        In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
+        ``007`` stays ``007``. In another format the values are written.
+        """
+        form = self.format_for(path)
+        content = self.document.to_bytes(self._changes(edits), mark) if form == self.document.format else None
+        if content is None:
+            frame = self._whole_frame()
+            content = frame_to_bytes(frame if edits is None else edits.apply(frame), form, mark)
+        return content if os.fspath(path) == "-" else compress(content, Path(path))
+
+    def save(self, path: str | os.PathLike[str], content: bytes, *, force: bool = False) -> None:
+        """Write what :meth:`to_bytes` returned; never over the file that was read."""
+        if os.fspath(path) == "-":
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        else:
+            write_atomically(path, lambda file: file.write(content), force=force, source=self.path)
+
+    def format_for(self, path: str | os.PathLike[str]) -> Format:
+        """Return the format in which the table is written to a path."""
+        if os.fspath(path) == "-":
+            return self.document.format
+        # The ending of a file whose format was said when it was read stands for that format.
+        own = {} if self.path is None else {extension_of(self.path): self.document.format}
+        return format_of(Path(path), own)
+
+    def _whole_frame(self) -> pd.DataFrame:
+        """Return all columns, dropped ones too."""
+        columns = {
+            name: self.frame[name] if name in self.frame else self.document.column(position, None)[0]
+            for position, name in enumerate(self.document.names)
+        }
+        return pd.DataFrame(columns, copy=False)
+
+    def _changes(self, edits: Edits | None) -> Changes:
+        """Return what the ledger changes, having made sure that it belongs to this table."""
+        if edits is None or not len(edits):
+            none = np.empty(0, dtype=np.int64)
+            return Changes(none, none, none, [])
+        # Raises if a row, a column or an old value is not there, or a new one does not fit.
+        edits.apply(self.frame)
+        # A cell is copied as the file has it, where the reference row holds the new value.
+        origins = np.full(len(edits), -1, dtype=np.int64)
+        there = (edits.reference >= 0) & (edits.reference < len(self.frame))
+        columns = np.array([self.document.names.index(str(name)) for name in edits.column], dtype=np.int64)
+        for column in np.unique(columns):
+            chosen = np.flatnonzero((columns == column) & there)
+            found = self.frame[self.document.names[column]].iloc[edits.reference[chosen]].tolist()
+            for k, value in zip(chosen, found, strict=True):
+                if same_value(value, edits.new[k]):
+                    origins[k] = edits.reference[k]
+        # Of several edits of one cell the last counts.
+        last = {cell: k for k, cell in enumerate(zip(edits.row.tolist(), columns.tolist(), strict=True))}
+        kept = np.array(sorted(last.values()), dtype=np.int64)
+        return Changes(edits.row[kept], columns[kept], origins[kept], [edits.new[k] for k in kept])
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    categorical: Iterable[str] = (),
+    numeric: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    missing: Iterable[str] = (),
+) -> Source:
+    """Return the table of a file, of standard input (``-``) or a built-in one, with what writing it needs.
+
+    A file that has the name of a built-in table is given as ``./name``. The format, delimiter and encoding
+    are for files that are not what their ending says, split at commas or tabs, and in UTF-8. ``categorical``
+    and ``numeric`` override what columns look like. The frame lacks the columns in ``drop``; the file that is
+    written has them. ``missing`` adds to the texts that mean a missing cell, in CSV, TSV and Excel.
+    """
+    name, file, dataset = os.fspath(path), None, None
+    asked = {"categorical": list(categorical), "numeric": list(numeric), "drop": list(drop)}
+    both = [column for column in asked["numeric"] if column in asked["categorical"]]
+    if both:
+        raise InputError(
+            f"{listing(both)} cannot be both numeric and categorical; name each in one of them.",
+            parameter="numeric",
+        )
+    if name in datasets.names():
+        if format or delimiter or encoding:
+            raise InputError(
+                f"{name!r} is a built-in table; format, delimiter and encoding are for files.",
+                parameter="format" if format else "delimiter" if delimiter else "encoding",
+            )
+        dataset, raw = datasets.load(name), stored_bytes(name)
+        document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}))
+    else:
+        file = None if name == "-" else Path(name)
+        form = None if format is None else check_format(format)
+        raw = _read_input() if file is None else _read_bytes(file)
+        form = form or ("csv" if file is None else format_of(file))
+        content = raw if file is None else decompress(raw, file)
+        texts = MISSING | {text.strip() for text in missing}
+        if not content:
+            raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
+        if form in DELIMITERS:
+            document = TextDocument(content, name, form, delimiter, encoding, texts)
+        elif delimiter is not None or encoding is not None:
+            raise InputError(
+                f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form}.",
+                parameter="encoding" if delimiter is None else "delimiter",
+            )
+        elif form == "excel":
+            document = ExcelDocument(content, name, texts)
+        else:
+            document = ArrowDocument(content, name, form)
+    frame, inferred = _read_columns(document, name, asked)
+    document.release()
+    return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)
+
+
+def _read_input() -> bytes:
+    """Return all of standard input, in pieces: Python answers signals between reads, not within one."""
+    pipe = cast(BufferedReader, sys.stdin.buffer)
+    return b"".join(iter(lambda: pipe.read1(1 << 20), b""))
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        tables, files = datasets.names(), []
+        with suppress(OSError):
+            files = [str(path.parent / file.name) for file in path.parent.iterdir()]
+        raise FileError(
+            f"there is no file {str(path)!r}, nor a built-in table of that name ({listing(tables)})."
+            f"{did_you_mean(str(path), [*files, *tables])}"
+        ) from error
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _read_columns(
+    document: Document, name: str, asked: dict[str, list[str]]
+) -> tuple[pd.DataFrame, dict[str, Inferred]]:
+    for parameter, columns in asked.items():
+        for column in columns:
+            if column not in document.names:
+                raise _missing_column(column, parameter, name, list(document.names))
+    dropped = {*asked["drop"], *document.index}
+    kept = [column for column in document.names if column not in dropped]
+    if not kept:
+        raise InputError(f"drop leaves no column of {name!r}.", parameter="drop")
+    kinds: dict[str, Kind] = {
+        **dict.fromkeys(asked["categorical"], "category"),
+        **dict.fromkeys(asked["numeric"], "numeric"),
+    }
+    with ThreadPoolExecutor(min(len(kept), os.cpu_count() or 1)) as pool:
+        found = pool.map(
+            lambda column: document.column(document.names.index(column), kinds.get(column)), kept
+        )
+        series, inferred = zip(*found, strict=True)
+    frame = pd.DataFrame(dict(zip(kept, series, strict=True)), copy=False)
+    return frame.reset_index(drop=True), dict(zip(kept, inferred, strict=True))
+
+
+def _missing_column(column: str, parameter: str, source: str, names: list[str]) -> ColumnError:
+    return ColumnError(
+        f"{parameter}={column!r} is not a column of {source!r}. It has {listing(names)}."
+        f"{did_you_mean(column, names)}",
+        parameter=parameter,
+    )
