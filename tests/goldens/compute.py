@@ -209,19 +209,21 @@ COMMANDS: dict[str, list[str]] = {
         f"audit {_LOANS} --model logistic {_FEW} --threshold 0.02 --json",
     ],
     "repair": [
-        f"repair {_STAFF} {_FEW} --out fair.csv --edits edits.csv --threshold 0.03 --max-row-edits 2 --json",
+        f"repair {_STAFF} {_FEW} --out fair.csv --edits edits.csv --threshold 0.03 --max-per-row 2 --json",
         "apply edits.csv staff.csv --categorical code --out again.csv --json",
         f"audit {_STAFF.replace('staff', 'fair')} {_FEW} --json",
         f"repair {_LOANS} {_FEW} --model xgboost --out fair.parquet --edits loans-edits.csv"
-        " --strategy optimal --guard label --frozen debt --json",
+        " --selector optimal --reject-if label_less_likely --frozen debt --json",
         f"repair {_LOANS} --folds 0 --jobs 1 --model random-forest --out fair-loans.csv --budget 40"
-        " --strategy budget --json",
+        " --selector budget --json",
     ],
     "evaluate": [
         f"evaluate {_LOANS} {_FEW} --model logistic --threshold 0.02 --json",
-        f"evaluate {_STAFF} {_FEW} --methods baseline,twins,fairshap,fairshap-twins --json",
+        f"evaluate {_STAFF} {_FEW} --methods baseline,counterfactuals,fairshap,fairshap-counterfactuals --json",
     ],
-    "tune": [f"tune {_LOANS} {_FEW} --model logistic --strategies threshold --augments none,edited --json"],
+    "tune": [
+        f"tune {_LOANS} {_FEW} --model logistic --selectors threshold --counterfactuals none,edited --json"
+    ],
 }
 REPORTS: dict[str, str] = {
     "german-audit": f"audit german {_FEW} --report page.html --json",

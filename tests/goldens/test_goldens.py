@@ -19,15 +19,8 @@ from tests.goldens.files import (
     words,
 )
 
-
-def _ported(name):
-    """Skip what stands on the command and the report, until they are ported."""
-    is_ported = not name.startswith(("cli/", "reports/"))
-    return name if is_ported else pytest.param(name, marks=pytest.mark.skip(reason="not ported yet"))
-
-
-STRUCTURES = [_ported(name) for name in names() if not name.startswith("reports/")]
-REPORTS = [_ported(name) for name in names() if name.startswith("reports/")]
+STRUCTURES = [name for name in names() if not name.startswith("reports/")]
+REPORTS = [name for name in names() if name.startswith("reports/")]
 _SHOWN = 15
 
 
