@@ -200,16 +200,16 @@ def test_gaps_are_taken_between_groups():
     y = [1, 1, 1, 1, 1, 1]
     predicted = [1, 1, 1, 0, 0, 0]
     who = {"sensitive_features": ["p", "p", "q", "q", "r", "r"], "privileged": "p"}
-    assert metrics.demographic_parity(y, predicted, **who) == 1.0
-    assert metrics.demographic_parity(y, predicted, **who, between="pooled") == 0.75
-    assert metrics.equal_opportunity(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who, between="pooled") == 0.75
+    assert metrics.equal_opportunity_difference(y, predicted, **who) == 1.0
     # The privileged group need not be in the widest pair.
     who["privileged"] = "q"
-    assert metrics.demographic_parity(y, predicted, **who) == 1.0
-    assert metrics.demographic_parity(y, predicted, **who, between="pooled") == 0.0
+    assert metrics.demographic_parity_difference(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who, between="pooled") == 0.0
     frame = pd.DataFrame({"a": list("mmmfff"), "b": list("xyxyxy")})
-    assert metrics.demographic_parity(y, predicted, sensitive_features=frame) == 1.0
-    table = metrics.group_table(y, predicted, sensitive_features=frame)
+    assert metrics.demographic_parity_difference(y, predicted, sensitive_features=frame) == 1.0
+    table = metrics.group_frame(y, predicted, sensitive_features=frame)
     assert table.loc[[("f", "y")], "rows"].tolist() == [2]
 
 
@@ -237,7 +237,9 @@ def test_unknown_choices_list_the_known_ones(people):
     with pytest.raises(InputError, match=r"pairing='all' is not known; give one of 'pooled', 'each'"):
         match(X, y, **BOTH, matcher=NearestMatcher(pairing="all"))
     with pytest.raises(InputError, match="between='largest' is not known"):
-        metrics.demographic_parity(y, y, sensitive_features=X["sex"], privileged="m", between="largest")
+        metrics.demographic_parity_difference(
+            y, y, sensitive_features=X["sex"], privileged="m", between="largest"
+        )
 
 
 def test_a_list_of_combinations_is_privileged(people):
