@@ -21,7 +21,7 @@ from fairshap._models import (
     is_frozen,
     takes_quantities,
 )
-from fairshap._problem import Privileged, Setting, is_continuous, read_target, warn_of_copies
+from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
 from fairshap._typing import Floats, Native
 from fairshap.attribution import (
     Explainer,
@@ -458,11 +458,11 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         positive: Any = None,
-    ) -> Setting:
+    ) -> Problem:
         """Read the table, its groups, its target and its weights."""
         if y is None:
             read_target(y, 0)
-        return Setting.read(
+        return Problem.read(
             X,
             y,
             sensitive=self.sensitive,
@@ -487,7 +487,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         )
 
     def _explain(
-        self, problem: Setting, *recipes: Recipe, model: Any = None, known: Explanation | None = None
+        self, problem: Problem, *recipes: Recipe, model: Any = None, known: Explanation | None = None
     ) -> Explanation:
         """Explain a model on a table, for recipes to follow.
 
@@ -515,7 +515,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         )
         return explain_matched(model, problem, plan, features, options)
 
-    def _fitted_model(self, problem: Setting) -> Any:
+    def _fitted_model(self, problem: Problem) -> Any:
         """Return the model to explain: fitted on the table, or the fitted one that was given."""
         estimator = self._estimator(is_quantity=problem.y.classes is None)
         if not is_frozen(estimator):

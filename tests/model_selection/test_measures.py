@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from fairshap import datasets, metrics
 from fairshap._crossval import MEASURES, Measures, Predictions, critical_value, judge
 from fairshap._crossval.measures import newcombe, wilson
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from tests.conftest import examples
 
 ACCURACY, DR, DP, EO, PQP = (list(MEASURES).index(name) for name in ("accuracy", "dr", "dp", "eo", "pqp"))
@@ -219,7 +219,7 @@ def test_a_model_is_judged_by_its_own_answers():
     X, y = d.X.to_numpy(), d.y.to_numpy()
     place = d.X.columns.get_loc(d.sensitive)
     model = LogisticRegression(max_iter=1000).fit(X, y)
-    problem = Setting.read(X, y, sensitive=place, privileged=1.0)
+    problem = Problem.read(X, y, sensitive=place, privileged=1.0)
     measured = Measures.of([[judge(model, problem)]], problem.groups.names)
     expected = [
         metrics.accuracy(y, model.predict(X)),
@@ -233,7 +233,7 @@ def test_a_model_is_judged_by_its_own_answers():
     assert_array_equal(part.score, model.predict_proba(X[some])[:, 1])
     assert_allclose(part.risk, judge(model, problem).risk[some])
     # Scores are those of the positive label.
-    other = judge(model, Setting.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
+    other = judge(model, Problem.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
     assert_array_equal(other.score, -part.score)
 
 

@@ -11,7 +11,7 @@ from xgboost import XGBClassifier
 
 from fairshap import ColumnEncoder, Explainer, FairSHAP, NearestMatcher, datasets, explain, match, metrics
 from fairshap._frames import Table
-from fairshap._problem import Groups, Setting
+from fairshap._problem import Groups, Problem
 from fairshap.attribution import _explain
 from fairshap.exceptions import ColumnError, GroupError, InputError, PooledGroupsWarning
 from tests.conftest import to_library
@@ -244,5 +244,5 @@ def test_unknown_choices_list_the_known_ones(people):
 
 def test_a_list_of_combinations_is_privileged(people):
     X, _ = people
-    setting = Setting.read(X, sensitive=["sex", "race"], privileged=[("m", "p"), ("m", "q")])
+    setting = Problem.read(X, sensitive=["sex", "race"], privileged=[("m", "p"), ("m", "q")])
     assert_array_equal(setting.groups.side == 1, (X["sex"] == "m") & X["race"].isin(["p", "q"]))

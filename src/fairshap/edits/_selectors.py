@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._ties import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Explanation, best_players, check_threshold
@@ -36,11 +36,11 @@ class Selector(BaseEstimator):
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return None
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return problem.own.n_rows * len(problem.own.names)
 
-    def after(self, n_edits: int, problem: Setting) -> "Selector":  # noqa: ARG002 - for budgets
+    def after(self, n_edits: int, problem: Problem) -> "Selector":  # noqa: ARG002 - for budgets
         """Return the selector of the next round, after so many edits."""
         return self
 
@@ -193,11 +193,11 @@ class Budget(Selector):
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self.threshold
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return int(self.n_cells * super().max_cells(problem)) if self.n_cells < 1 else int(self.n_cells)
 
-    def after(self, n_edits: int, problem: Setting) -> Selector:
+    def after(self, n_edits: int, problem: Problem) -> Selector:
         """Return the selector of the next round, with what is left of the budget."""
         return Budget(self.max_cells(problem) - n_edits, threshold=self.threshold)
 
@@ -314,11 +314,11 @@ class Iterative(Selector):
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self._inner.reach(default)
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return self._inner.max_cells(problem)
 
-    def after(self, n_edits: int, problem: Setting) -> Selector:
+    def after(self, n_edits: int, problem: Problem) -> Selector:
         """Return the selector of the next round."""
         return self._inner.after(n_edits, problem)
 

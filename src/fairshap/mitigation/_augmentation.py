@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._problem import Comparison, Labels, Privileged, check_order, check_weights
+from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights
 from fairshap._typing import Native
 from fairshap.edits import Counterfactuals
 from fairshap.exceptions import InputError
@@ -67,10 +67,10 @@ class CounterfactualAugmenter(Sampler):
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
-        setting = self._setting(X, None, comparison=self.comparison, random_state=self.random_state)
-        Labels.read(y, setting.own.n_rows, is_quantity=False)
+        problem = self._problem(X, None, comparison=self.comparison, random_state=self.random_state)
+        Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
-        weights = check_weights(sample_weight, setting.own.n_rows)
-        twins = Counterfactuals.make(setting, np.arange(setting.own.n_rows), weights)
+        weights = check_weights(sample_weight, problem.own.n_rows)
+        twins = Counterfactuals.make(problem, np.arange(problem.own.n_rows), weights)
         self.twin_of_, self.sample_weight_ = twins.of, twins.weight
-        return twins.add_to(setting.own.native), twins.add_to_target(y)
+        return twins.add_to(problem.own.native), twins.add_to_target(y)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, open_store
 from fairshap._models import Weighing, fit_weighted, needs_columns, repeats_of
-from fairshap._problem import Labels, check_weights
+from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import ModelError
 from fairshap.mitigation._removal import SensitiveRemover
@@ -106,7 +106,7 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Fit the mitigation and train the classifier, which never sees ``sensitive_features``."""
         table = Table.read(X)
         validate_data(self, table.native, skip_check_array=True)
-        labels = Labels.read(y, table.n_rows, is_quantity=False)
+        labels = Target.read(y, table.n_rows, is_quantity=False)
         weighing: Weighing | None = None
         given = check_weights(sample_weight, table.n_rows)
         if given is not None:
@@ -120,7 +120,7 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         prepared = prepare(
             baseline, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        labels = Labels.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
+        labels = Target.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
         weights = prepared.sample_weight
         if weights is not None:
             weighing = weighing or Weighing.of(self.estimator, prepared.X, labels.values)
