@@ -20,21 +20,10 @@ PUBLIC = {
         ColumnEncoder
         attribution datasets edits exceptions matching metrics mitigation model_selection
     """,
-    "fairshap.attribution": """
-        explain Explainer Explanation
-        METHODS Method Options best_players check_threshold default_threshold explain_again explain_matched
-        make_explainer replay risk_when_replaced
-    """,
+    "fairshap.attribution": "explain Explainer Explanation",
     "fairshap.datasets": "Dataset load make_biased names",
-    "fairshap.edits": """
-        select_edits Edits EditConstraints Selector Threshold Budget OptimalSubset Iterative
-        Certificate Checksums CounterfactualRows Counterfactuals Evidence Fit Recipe Repaired Round certify
-        check_counterfactuals describe_counterfactuals has_checksums is_risk make_constraints make_selector
-        REJECTIONS Rejection
-    """,
-    "fairshap.matching": """
-        match MatchPlan Matcher NearestMatcher TransportMatcher Diagnostics Matching Pairing match_rows
-    """,
+    "fairshap.edits": "select_edits Edits EditConstraints Selector Threshold Budget OptimalSubset Iterative",
+    "fairshap.matching": "match MatchPlan Matcher NearestMatcher TransportMatcher Diagnostics",
     "fairshap.metrics": """
         discriminative_risk demographic_parity_difference equal_opportunity_difference
         predictive_parity_difference mean_score_difference accuracy group_frame

@@ -23,25 +23,18 @@ from fairshap._models import (
 )
 from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
 from fairshap._typing import Floats, Native
-from fairshap.attribution import (
-    Explainer,
-    Explanation,
-    default_threshold,
-    explain_matched,
-    make_explainer,
-)
-from fairshap.edits import (
-    CounterfactualRows,
-    EditConstraints,
-    Evidence,
-    Recipe,
-    Selector,
-    is_risk,
-    make_constraints,
-    make_selector,
-)
+from fairshap.attribution import Explainer, Explanation
+from fairshap.attribution._explain import explain_matched
+from fairshap.attribution._explainer import make_explainer
+from fairshap.attribution._explanation import default_threshold
+from fairshap.edits import EditConstraints, Selector
+from fairshap.edits._certificate import Evidence
+from fairshap.edits._constraints import make_constraints
+from fairshap.edits._counterfactuals import CounterfactualRows, is_risk
+from fairshap.edits._recipe import Recipe
+from fairshap.edits._selectors import make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.matching import Matching, match_rows
+from fairshap.matching._match import Matching, match_rows
 
 if TYPE_CHECKING:
     from fairshap.report import Report

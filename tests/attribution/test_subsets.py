@@ -9,8 +9,9 @@ from fairshap import datasets, explain, match
 from fairshap._frames import Players
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem
-from fairshap.attribution import _explain, best_players, risk_when_replaced
+from fairshap.attribution import _explain
 from fairshap.attribution._explainer import Options
+from fairshap.attribution._subsets import best_players, risk_when_replaced
 
 DATA = datasets.load("german", encoded=True)
 X, Y = DATA.X.to_numpy()[:300], DATA.y.to_numpy()[:300]

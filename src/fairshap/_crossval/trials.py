@@ -22,7 +22,7 @@ from fairshap._problem import Problem, warn_of_copies
 from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.attribution import Explanation
-from fairshap.edits import Recipe
+from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     FewReferencesWarning,

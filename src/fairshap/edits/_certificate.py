@@ -9,7 +9,8 @@ import numpy as np
 from fairshap._frames import Library, make_frame
 from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Native
-from fairshap.attribution import Explanation, replay
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
 from fairshap.metrics import ParityBound
 from fairshap.metrics._tables import parity_bound, row_risks

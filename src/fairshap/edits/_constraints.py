@@ -13,7 +13,8 @@ from fairshap._models import Risk
 from fairshap._problem import Groups, Target
 from fairshap._ties import exceeds
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints, Sides
-from fairshap.attribution import Explanation, risk_when_replaced
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError
 
 GROUPS = ("both", "unprivileged", "privileged")

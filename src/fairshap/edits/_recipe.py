@@ -11,7 +11,8 @@ from fairshap._frames import Players
 from fairshap._problem import Problem
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
-from fairshap.attribution import Explanation, explain_again
+from fairshap.attribution import Explanation
+from fairshap.attribution._explain import explain_again
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._counterfactuals import CounterfactualRows, Counterfactuals, check_counterfactuals
 from fairshap.edits._ledger import Edits

@@ -9,8 +9,11 @@ from fairshap._crossval import Evaluation
 from fairshap._frames import show
 from fairshap._problem import Problem, Target
 from fairshap._typing import Floats
-from fairshap.attribution import Explanation, risk_when_replaced
-from fairshap.edits import Certificate, Edits, Iterative, OptimalSubset, Recipe, Selector, Threshold
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import risk_when_replaced
+from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
+from fairshap.edits._certificate import Certificate
+from fairshap.edits._recipe import Recipe
 from fairshap.report._evaluation import measure_lines
 
 # The thresholds that are tried, as multiples of the chosen one.

@@ -22,7 +22,7 @@ from fairshap._frames import show
 from fairshap._models import is_frozen
 from fairshap._problem import Target
 from fairshap._typing import Native
-from fairshap.edits import Recipe
+from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import FairshapError, InputError
 
 # Models with the attribute shuffled that the noise on a held-out set comes from; of folds, each has one.

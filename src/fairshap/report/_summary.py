@@ -8,7 +8,8 @@ import numpy as np
 
 from fairshap._crossval import MEASURES
 from fairshap._frames import show
-from fairshap.edits import Budget, Iterative, OptimalSubset, Threshold, describe_counterfactuals
+from fairshap.edits import Budget, Iterative, OptimalSubset, Threshold
+from fairshap.edits._counterfactuals import describe_counterfactuals
 from fairshap.report._data import ReportData
 
 
