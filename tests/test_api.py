@@ -31,7 +31,7 @@ PUBLIC = {
     """,
     "fairshap.mitigation": """
         SensitiveRemover CorrelationRemover DisparateImpactRemover Reweigher CounterfactualAugmenter
-        BaselineClassifier Prepared prepare
+        MitigatedClassifier Prepared prepare
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck

@@ -27,7 +27,7 @@ class SensitiveRemover(RowTransformer):
     hold : bool, default=False
         Keep the column and give it the same value in every row. Needed where the estimator must be fitted in
         the same way without the column: a pipeline that names its columns, or a table whose only text column
-        is the sensitive one, so that its numbers are still standardized. :class:`BaselineClassifier` sets it.
+        is the sensitive one, so that its numbers are standardized. :class:`MitigatedClassifier` sets it.
 
     Attributes
     ----------

@@ -224,8 +224,8 @@ def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
 
 def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
     """Return a classifier that is trained after a mitigation method."""
-    model = mitigation.BaselineClassifier(clone(method), estimator).fit(X, y)
-    fitted = model.baseline_
+    model = mitigation.MitigatedClassifier(clone(method), estimator).fit(X, y)
+    fitted = model.method_
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
     inner = transform = None
