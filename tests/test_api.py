@@ -9,7 +9,6 @@ import pytest
 import fairshap
 from fairshap import exceptions
 
-
 #: The names of the package and of its public packages.
 PUBLIC = {
     "fairshap": """

@@ -219,7 +219,8 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "evaluate": [
         f"evaluate {_LOANS} {_FEW} --model logistic --threshold 0.02 --json",
-        f"evaluate {_STAFF} {_FEW} --methods baseline,counterfactuals,fairshap,fairshap-counterfactuals --json",
+        f"evaluate {_STAFF} {_FEW} --json --methods baseline,counterfactuals,fairshap,"
+        "fairshap-counterfactuals",
     ],
     "tune": [
         f"tune {_LOANS} {_FEW} --model logistic --selectors threshold --counterfactuals none,edited --json"
