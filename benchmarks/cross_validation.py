@@ -24,7 +24,7 @@ THRESHOLDS = (0.1, 0.07, 0.05, 0.03, 0.02, 0.015, 0.01)
 def run_tune(encoded: bool) -> dict[str, object]:
     d = datasets.load("adult", encoded=encoded)
     if encoded:
-        tried = {"feature_groups": d.players, "selectors": ("threshold",)}
+        tried = {"feature_groups": d.feature_groups, "selectors": ("threshold",)}
     else:
         tried = {"selectors": ("threshold", "optimal"), "thresholds": THRESHOLDS}
     start = time.perf_counter()

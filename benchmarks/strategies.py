@@ -53,7 +53,7 @@ def run(name: str, sensitive: str, n_seeds: int) -> dict[str, list[float]]:
     data = datasets.load(name, sensitive=sensitive, encoded=True)
     X, y = data.X.to_numpy(), data.y.to_numpy()
     columns = list(data.X.columns)
-    groups = {key: [columns.index(column) for column in part] for key, part in data.players.items()}
+    groups = {key: [columns.index(column) for column in part] for key, part in data.feature_groups.items()}
     at = columns.index(data.sensitive)
     who = {"sensitive": at, "privileged": 1.0}
     explainer = Explainer(feature_groups=groups, comparison="random")

@@ -76,7 +76,7 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
         y = y.loc[X.index]
     columns = list(X.columns)
     X, y = X.to_numpy(), y.to_numpy()
-    groups = {key: [columns.index(column) for column in part] for key, part in data.players.items()}
+    groups = {key: [columns.index(column) for column in part] for key, part in data.feature_groups.items()}
     at = columns.index(data.sensitive)
     who = {"sensitive": at, "privileged": 1.0}
     train, test = list(KFold(5, shuffle=True, random_state=seed).split(X))[fold]

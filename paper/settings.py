@@ -154,7 +154,7 @@ def load_arrays(key: str, part: Part = "whole") -> Arrays:
         cells, labels = cells[rows], labels[rows]
     groups = {
         str(name): [columns.index(column) for column in members]
-        for name, members in (data.players or {}).items()
+        for name, members in (data.feature_groups or {}).items()
     }
     return Arrays(np.ascontiguousarray(cells), labels, at, groups)
 

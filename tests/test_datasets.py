@@ -47,7 +47,7 @@ def test_the_encoded_census_has_each_row_once():
     raw = datasets.load("census_kdd")
     assert (raw.y[d.y.index] == d.y).all()
     assert raw.X["age"].loc[d.X.index].corr(d.X["age"]) > 0.999
-    for player, block in d.players.items():
+    for player, block in d.feature_groups.items():
         # A missing category has no feature.
         assert (d.X[block].sum(axis=1) == raw.X[player].loc[d.X.index].notna()).all(), player
 
@@ -63,10 +63,10 @@ def test_encoded_tables_have_the_columns_of_the_paper(name, columns):
     d = datasets.load(name, encoded=True)
     assert d.X.shape == (SIZES[name][0], columns)
     assert set(d.X[d.sensitive].unique()) == {0.0, 1.0}
-    for player, block in d.players.items():
+    for player, block in d.feature_groups.items():
         assert len(block) > 1
         assert (d.X[block].sum(axis=1) == 1).all(), player
-    whole = d.X.drop(columns=[d.sensitive, *(c for block in d.players.values() for c in block)])
+    whole = d.X.drop(columns=[d.sensitive, *(c for block in d.feature_groups.values() for c in block)])
     varying = whole.loc[:, whole.nunique() > 1]
     np.testing.assert_allclose(varying.mean(), 0, atol=1e-9)
     np.testing.assert_allclose(varying.std(ddof=0), 1)

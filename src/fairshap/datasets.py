@@ -37,7 +37,7 @@ class Dataset:
         What y = 1 means.
     description, source, licence : str
         What the table is, where it comes from, and how it may be used.
-    players : dict, optional
+    feature_groups : dict, optional
         For an encoded table: the columns of X that belong to one raw column.
     """
 
@@ -50,7 +50,7 @@ class Dataset:
     description: str
     source: str
     licence: str
-    players: dict[Hashable, list[Hashable]] | None = None
+    feature_groups: dict[Hashable, list[Hashable]] | None = None
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -115,7 +115,7 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
         The sensitive column, where the table has more than one: "sex" or "race".
     encoded : bool, default=False
         Whether X is encoded as in the paper: numbers standardized over the whole table, categories
-        one-hot, the sensitive column one column in which 1 is privileged. ``players`` then
+        one-hot, the sensitive column one column in which 1 is privileged. ``feature_groups`` then
         says which columns belong together. (In German, the paper's 1 is female; here it is male, as
         in the raw table. No metric depends on which.)
 
@@ -151,9 +151,9 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
         X[categorical] = X[categorical].astype("category")
     for coded, words in spec.values.items():
         X[coded] = X[coded].map(dict(enumerate(words)))
-    privileged, players = spec.sensitive[column], None
+    privileged, feature_groups = spec.sensitive[column], None
     if encoded:
-        X, players = _encode(X, spec, column)
+        X, feature_groups = _encode(X, spec, column)
         privileged = 1.0
     return Dataset(
         name=name,
@@ -165,7 +165,7 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
         description=spec.description,
         source=spec.source,
         licence=spec.licence,
-        players=players,
+        feature_groups=feature_groups,
     )
 
 
@@ -206,8 +206,8 @@ def _encode(
             cells[:, at] = (X[name] - X[name].mean()) / X[name].std(ddof=0)
         at += len(labels[name])
     cells[:, at:] = 1.0
-    players = {name: labels[name] for name in categories if len(labels[name]) > 1}
-    return pd.DataFrame(cells, X.index, columns), players
+    feature_groups = {name: labels[name] for name in categories if len(labels[name]) > 1}
+    return pd.DataFrame(cells, X.index, columns), feature_groups
 
 
 def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = None) -> Dataset:

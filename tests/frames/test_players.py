@@ -33,7 +33,7 @@ def test_a_player_differs_when_any_of_its_columns_does():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"b": ["b=z"]}, ColumnError, "players='b=z' is not a column"),
+        ({"b": ["b=z"]}, ColumnError, "feature_groups='b=z' is not a column"),
         ({"b": ["b=x"], "d": ["b=x"]}, ColumnError, "belongs to 'b' and to 'd'"),
         ({"b": []}, InputError, "names no columns"),
         ("b", InputError, "is text"),

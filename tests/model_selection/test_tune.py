@@ -88,7 +88,7 @@ def tuned_encoded(**more):
     d = datasets.load("german", encoded=True)
     model = GradientBoostingClassifier(n_estimators=30, random_state=0)
     tuning = tune(
-        d.X, d.y, model, sensitive=d.sensitive, privileged=d.privileged, feature_groups=d.players,
+        d.X, d.y, model, sensitive=d.sensitive, privileged=d.privileged, feature_groups=d.feature_groups,
         thresholds=[0.02], selectors=["threshold"], counterfactuals=[None], **more, **QUICK,
     )  # fmt: skip
     return tuning, tuning.frame().set_index("name")["edits"]
@@ -101,7 +101,7 @@ def test_columns_that_belong_together_are_tried_both_ways_unless_they_stay_toget
     tuning, together = tuned_encoded(each_column=False)
     assert [name for name in together.index if name.startswith("threshold")] == ["threshold 0.02"]
     assert together["threshold 0.02"] == both["threshold 0.02, feature groups"]
-    assert tuning.repair.explainer.feature_groups == datasets.load("german", encoded=True).players
+    assert tuning.repair.explainer.feature_groups == datasets.load("german", encoded=True).feature_groups
 
 
 def test_rejections_are_tried_beside_each_other():

@@ -41,7 +41,7 @@ class Players:
         if isinstance(players, str):
             raise InputError(
                 f"feature_groups={players!r} is text; give a mapping of names to columns.",
-                parameter="players",
+                parameter="feature_groups",
             )
         sets: dict[Hashable, list[int]] = {}
         if isinstance(players, Mapping):
@@ -49,26 +49,26 @@ class Players:
                 if isinstance(columns, str):
                     raise InputError(
                         f"feature_groups: give the columns of {name!r} as a list, [{columns!r}].",
-                        parameter="players",
+                        parameter="feature_groups",
                     )
-                sets[name] = [table.position(column, "players") for column in columns]
+                sets[name] = [table.position(column, "feature_groups") for column in columns]
         elif players is not None:
             for columns in players:
-                positions = [table.position(column, "players") for column in columns]
+                positions = [table.position(column, "feature_groups") for column in columns]
                 sets["+".join(str(table.names[j]) for j in positions)] = positions
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():
             if not positions:
                 raise InputError(
                     f"feature_groups: {name!r} names no columns; name some, or leave it out.",
-                    parameter="players",
+                    parameter="feature_groups",
                 )
             for j in positions:
                 if j in owner:
                     raise ColumnError(
                         f"feature_groups: column {table.names[j]!r} belongs to {owner[j]!r} and to {name!r}; "
                         "a column can belong to one player only.",
-                        parameter="players",
+                        parameter="feature_groups",
                     )
                 owner[j] = name
         names: list[Hashable] = []
@@ -80,7 +80,7 @@ class Players:
                 raise InputError(
                     f"feature_groups: {name!r} is the name of a set and of a column outside it; "
                     "rename the set.",
-                    parameter="players",
+                    parameter="feature_groups",
                 )
             if name not in seen:
                 seen[name] = len(names)
@@ -105,5 +105,5 @@ class Players:
                     f"feature_groups: {self.names[self.of_column[column]]!r} holds the sensitive "
                     "column and others; "
                     "the sensitive attribute is switched by itself, so leave it out.",
-                    parameter="players",
+                    parameter="feature_groups",
                 )
