@@ -22,7 +22,7 @@ from fairshap import Edits, Explainer, FairSHAP, FairSHAPClassifier, NearestMatc
 from fairshap._kernels.shapley import AllCoalitions
 from fairshap.attribution import _explain
 from fairshap.attribution._calls import Game
-from fairshap.edits import certify
+from fairshap.edits._certificate import certify
 from fairshap.exceptions import InputError
 from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
