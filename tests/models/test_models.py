@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -275,3 +277,11 @@ def test_a_mix_of_rows_is_encoded_as_the_mix_of_their_encodings(people):
     features = np.repeat(from_other, widths)
     encoded = encoder.transform(people)
     np.testing.assert_array_equal(encoder.transform(mixed), np.where(features, encoded[other], encoded[own]))
+
+
+def test_rare_categories_are_not_kept_and_unseen_ones_count_among_them():
+    X = pd.DataFrame({"name": ["a", "a", "b", "b", "Zoe", "Yan"]})
+    encoder = ColumnEncoder(max_categories=2).fit(X)
+    encoded = encoder.transform(pd.DataFrame({"name": ["a", "Zoe", "never"]}))
+    assert encoded.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1]]
+    assert b"Zoe" not in pickle.dumps(encoder)

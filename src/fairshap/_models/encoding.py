@@ -21,13 +21,13 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     Each column is encoded by itself, so that a mix of two rows is encoded as the mix of their
     encodings. A missing number stays missing (NaN), a missing category is a category of its own, and
-    a category that was not seen when fitting has no feature.
+    a category that was not seen when fitting has no feature, or that of the others if there is one.
 
     Parameters
     ----------
     max_categories : int, default=255
         A column with more categories keeps a feature for each of the most frequent ones; the others
-        share one. It keeps identifiers and postcodes from making a table of thousands of columns.
+        share one, and are not kept. So identifiers and postcodes make no table of thousands of columns.
 
     Attributes
     ----------
@@ -125,8 +125,9 @@ class _Category:
         counts = np.bincount(codes, minlength=len(values))
         # The most frequent ones; of equally frequent ones those that appear first.
         kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories])
-        self.feature = dict.fromkeys(values, len(kept))
-        self.feature.update({values[k]: feature for feature, k in enumerate(kept)})
+        # The others are not kept: a text that one person has, such as a name, is no part of a model.
+        self.feature = {values[k]: feature for feature, k in enumerate(kept)}
+        self.other = len(kept) if len(kept) < len(values) else -1
         self.endings: tuple[Any, ...] = tuple("missing" if values[k] is _MISSING else values[k] for k in kept)
         if len(kept) < len(values):
             self.endings += ("others",)
@@ -140,7 +141,7 @@ class _Category:
                 f"column {table.names[column]!r} held {' and '.join(sorted(then))} when the encoder was "
                 f"fitted; now it holds {' and '.join(sorted(now))}. Give it the same type."
             )
-        features = np.array([self.feature.get(value, -1) for value in values], dtype=np.int64)[codes]
+        features = np.array([self.feature.get(value, self.other) for value in values], dtype=np.int64)[codes]
         rows = np.flatnonzero(features >= 0)
         part[rows, features[rows]] = 1.0
 
