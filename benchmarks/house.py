@@ -132,7 +132,7 @@ def measure() -> dict[str, float]:
     passed = modules_of(lambda: large.fit_resample(adult.X.loc[rows], adult.y.loc[rows]))
     result["modules that fit_resample runs through"] = len(passed)
     with counting(
-        table="fairshap._frames.table:Table.of", encoding="fairshap._models.encoding:ColumnEncoder.fit"
+        table="fairshap._frames._table:Table.of", encoding="fairshap._models.encoding:ColumnEncoder.fit"
     ) as n:
         large.fit_resample(adult.X.loc[rows], adult.y.loc[rows])
     result["conversions of the table in fit_resample"] = n["table"] - n["encoding"]
@@ -142,7 +142,7 @@ def measure() -> dict[str, float]:
         "matchings": "fairshap.matching._match:match_rows",
         "explanations": "fairshap.attribution._explain:explain_matched",
     }
-    from fairshap.cli import run
+    from fairshap.cli._main import run
 
     with tempfile.TemporaryDirectory() as folder, counting(**calls) as n:
         path = Path(folder, "german.csv")
