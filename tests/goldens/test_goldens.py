@@ -19,7 +19,6 @@ from tests.goldens.files import (
     words,
 )
 
-
 STRUCTURES = [name for name in names() if not name.startswith("reports/")]
 REPORTS = [name for name in names() if name.startswith("reports/")]
 _SHOWN = 15
