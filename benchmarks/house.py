@@ -62,7 +62,11 @@ def counting(**functions: str) -> Iterator[Counter[str]]:
         replacement = classmethod(counted) if isinstance(raw, classmethod) else counted
         places = [owner]
         if not outer:
-            places = [m for n, m in sys.modules.items() if n.startswith("fairshap") and vars(m).get(last) is original]
+            places = [
+                m
+                for n, m in sys.modules.items()
+                if n.startswith("fairshap") and vars(m).get(last) is original
+            ]
         for place in places:
             undo.append((place, last, raw))
             setattr(place, last, replacement)
@@ -97,7 +101,7 @@ def source_counts() -> tuple[int, int]:
 
 
 def import_seconds() -> float:
-    """Return the CPU seconds of the import beyond those of scikit-learn, pandas and imbalanced-learn's base."""
+    """Return the CPU seconds of the import beyond those of scikit-learn and pandas."""
 
     def seconds(code: str) -> float:
         timed = f"import time; start = time.process_time(); {code}; print(time.process_time() - start)"
@@ -127,7 +131,9 @@ def measure() -> dict[str, float]:
     result["modules in src"], result["lines in src"] = source_counts()
     passed = modules_of(lambda: large.fit_resample(adult.X.loc[rows], adult.y.loc[rows]))
     result["modules that fit_resample runs through"] = len(passed)
-    with counting(table="fairshap._frames.table:Table.of", encoding="fairshap._models.encoding:ColumnEncoder.fit") as n:
+    with counting(
+        table="fairshap._frames.table:Table.of", encoding="fairshap._models.encoding:ColumnEncoder.fit"
+    ) as n:
         large.fit_resample(adult.X.loc[rows], adult.y.loc[rows])
     result["conversions of the table in fit_resample"] = n["table"] - n["encoding"]
     result["conversions for the model's encoding in fit_resample"] = n["encoding"]
@@ -142,7 +148,14 @@ def measure() -> dict[str, float]:
         path = Path(folder, "german.csv")
         german.X.assign(label=german.y).to_csv(path, index=False)
         command = ["repair", str(path), "--target", "label", "--sensitive", german.sensitive]
-        command += ["--privileged", str(german.privileged), "--folds", "5", "--out", str(Path(folder, "fair.csv"))]
+        command += [
+            "--privileged",
+            str(german.privileged),
+            "--folds",
+            "5",
+            "--out",
+            str(Path(folder, "fair.csv")),
+        ]
         with contextlib.redirect_stdout(io.StringIO()):
             run(command)
     for what in calls:

@@ -38,14 +38,12 @@ PLOTS = (
     "report.plot_risks()",
     "report.plot_thresholds()",
     "report.plot_trade_off()",
-    "report.sweep.plot()",
 )
 
 
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory):
     """Return the outputs of each cell of a notebook that was run, by its source."""
-    pytest.skip("not ported yet")
     folder = tmp_path_factory.mktemp("notebook")
     sources = [SETUP, "report", *PLOTS]
     sources += ["fs.plot_residuals()\nplt.savefig('figure.png')"]
@@ -89,7 +87,6 @@ def test_savefig_in_the_cell_of_a_plot_writes_that_plot(cells):
     assert np.ptp(plt.imread(folder / "figure.png")[:, :, :3]) > 0.5
 
 
-@pytest.mark.skip(reason="not ported yet")
 def test_a_plot_is_the_current_figure_and_a_report_makes_none():
     d = datasets.make_biased(200, random_state=0)
     fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)

@@ -21,27 +21,20 @@ from fairshap._models import (
     is_frozen,
     takes_quantities,
 )
-from fairshap._problem import Privileged, Setting, is_continuous, read_target, warn_of_copies
+from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
 from fairshap._typing import Floats, Native
-from fairshap.attribution import (
-    Explainer,
-    Explanation,
-    default_threshold,
-    explain_matched,
-    make_explainer,
-)
-from fairshap.edits import (
-    CounterfactualRows,
-    EditConstraints,
-    Evidence,
-    Recipe,
-    Selector,
-    is_risk,
-    make_constraints,
-    make_selector,
-)
+from fairshap.attribution import Explainer, Explanation
+from fairshap.attribution._explain import explain_matched
+from fairshap.attribution._explainer import make_explainer
+from fairshap.attribution._explanation import default_threshold
+from fairshap.edits import EditConstraints, Selector
+from fairshap.edits._certificate import Evidence
+from fairshap.edits._constraints import make_constraints
+from fairshap.edits._counterfactuals import CounterfactualRows, is_risk
+from fairshap.edits._recipe import Recipe
+from fairshap.edits._selectors import make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
-from fairshap.matching import Matching, match_rows
+from fairshap.matching._match import Matching, match_rows
 
 if TYPE_CHECKING:
     from fairshap.report import Report
@@ -458,11 +451,11 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         positive: Any = None,
-    ) -> Setting:
+    ) -> Problem:
         """Read the table, its groups, its target and its weights."""
         if y is None:
             read_target(y, 0)
-        return Setting.read(
+        return Problem.read(
             X,
             y,
             sensitive=self.sensitive,
@@ -487,7 +480,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         )
 
     def _explain(
-        self, problem: Setting, *recipes: Recipe, model: Any = None, known: Explanation | None = None
+        self, problem: Problem, *recipes: Recipe, model: Any = None, known: Explanation | None = None
     ) -> Explanation:
         """Explain a model on a table, for recipes to follow.
 
@@ -515,7 +508,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         )
         return explain_matched(model, problem, plan, features, options)
 
-    def _fitted_model(self, problem: Setting) -> Any:
+    def _fitted_model(self, problem: Problem) -> Any:
         """Return the model to explain: fitted on the table, or the fitted one that was given."""
         estimator = self._estimator(is_quantity=problem.y.classes is None)
         if not is_frozen(estimator):

@@ -105,7 +105,7 @@ def test_several_values_and_quantities_are_switched_alike(mixed, monkeypatch):
         {"sensitive": "race", "privileged": "p"},
         {"sensitive": "race", "privileged": "q"},
         {"sensitive": "age", "privileged": pd.Interval(40, 90)},
-        {**WHO, "players": {"money": ["income", "job"]}},
+        {**WHO, "explainer": Explainer(feature_groups={"money": ["income", "job"]})},
     ):
         both_routes(model, X, monkeypatch, **options)
 

@@ -8,9 +8,10 @@ from xgboost import XGBClassifier
 from fairshap import datasets, explain, match
 from fairshap._frames import Players
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Setting
-from fairshap.attribution import _explain, best_players, risk_when_replaced
+from fairshap._problem import Problem
+from fairshap.attribution import _explain
 from fairshap.attribution._explainer import Options
+from fairshap.attribution._subsets import best_players, risk_when_replaced
 
 DATA = datasets.load("german", encoded=True)
 X, Y = DATA.X.to_numpy()[:300], DATA.y.to_numpy()[:300]
@@ -27,7 +28,7 @@ def ask(name, price=0.01, most_cells=3):
     model = MODELS[name].fit(X, Y)
     plan = match(X, Y, **WHO)
     phi = explain(model, X, plan, **WHO).values
-    setting = Setting.read(X, sensitive=SENSITIVE, privileged=1.0)
+    setting = Problem.read(X, sensitive=SENSITIVE, privileged=1.0)
     risk, players = Risk(Scorer(model), setting), Players.read(setting.own)
     rows, references = np.arange(len(X)), plan.best
     cells = setting.table.differ(rows, references).astype(np.int16)
@@ -62,7 +63,7 @@ def test_the_choice_keeps_the_limits_and_never_does_worse_than_nothing(name):
 def test_it_does_at_least_as_well_as_the_threshold():
     replaced, cells, _, after, phi = ask("xgboost", most_cells=99)
     model = MODELS["xgboost"].fit(X, Y)
-    setting = Setting.read(X, sensitive=SENSITIVE, privileged=1.0)
+    setting = Problem.read(X, sensitive=SENSITIVE, privileged=1.0)
     risk, players = Risk(Scorer(model), setting), Players.read(setting.own)
     by_threshold = (phi >= 0.05) & (cells > 0)
     reference = match(X, Y, **WHO).best

@@ -167,7 +167,7 @@ def test_preprocessing_by_column_is_looked_through(name, last, mixed, monkeypatc
     model = make_pipeline(PREPROCESSING[name], last).fit(X, y)
     options = {"sensitive": "sex", "privileged": "m"}
     assert_same_values(*both_routes(model, X, some_pairs(2 * N), monkeypatch, **options))
-    together = {**options, "players": {"where": ["town", "income"]}}
+    together = {**options, "explainer": Explainer(feature_groups={"where": ["town", "income"]})}
     assert_same_values(*both_routes(FrozenEstimator(model), X, some_pairs(2 * N), monkeypatch, **together))
 
 
@@ -249,9 +249,10 @@ def test_what_cannot_be_walked_is_called_and_it_is_said_why(reason, numbers):
 def test_too_many_active_players_are_estimated(numbers):
     X, y = numbers
     model = XGBClassifier(n_estimators=20).fit(X, y)
-    options = {"sensitive": 0, "privileged": 1, "random_state": 0, "explainer": Explainer(n_permutations=60)}
+    options = {"sensitive": 0, "privileged": 1, "random_state": 0}
+    few = Explainer(max_exact=4, n_permutations=60)
     exact = explain(model, X, some_pairs(2 * N), **options)
-    result = explain(model, X, some_pairs(2 * N), **options, explainer=Explainer(max_exact=4))
+    result = explain(model, X, some_pairs(2 * N), **options, explainer=few)
     assert result.route == "trees"
     assert {"exact", "estimated"} < set(result.status)
     estimated = result.status == "estimated"
@@ -259,9 +260,10 @@ def test_too_many_active_players_are_estimated(numbers):
     gap = np.abs(result.values - exact.values)[estimated]
     assert 0 < gap.max() < 0.1
     assert (gap <= 6 * result.standard_errors[estimated] + 1e-12).mean() > 0.999
-    again = explain(model, X, some_pairs(2 * N), **options, n_jobs=1, explainer=Explainer(max_exact=4))
+    again = explain(model, X, some_pairs(2 * N), **options, n_jobs=1, explainer=few)
     assert again.values.tobytes() == result.values.tobytes()
-    everything = explain(model, X, some_pairs(2 * N), **options, explainer=Explainer(method="permutation"))
+    sampled = Explainer(method="permutation", n_permutations=60)
+    everything = explain(model, X, some_pairs(2 * N), **options, explainer=sampled)
     assert everything.route == "trees"
     assert_allclose(everything.values.sum(axis=1), everything.risk - everything.reference_risk, atol=1e-12)
 
@@ -303,7 +305,7 @@ def test_the_sampler_goes_by_trees_and_says_so():
     fs = FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged, random_state=0)
     fs.fit(d.X, d.y)
     assert fs.explanation_.route == "trees"
-    assert repr(fs.explanation_) == "Explanation(7214 rows x 9 players: 7214 exact, by trees)"
+    assert repr(fs.explanation_) == "Explanation(7214 rows x 9 features: 7214 exact, by trees)"
 
 
 def test_estimates_stop_when_every_decision_is_clear(numbers, monkeypatch):

@@ -22,7 +22,7 @@ from fairshap import Edits, Explainer, FairSHAP, FairSHAPClassifier, NearestMatc
 from fairshap._kernels.shapley import AllCoalitions
 from fairshap.attribution import _explain
 from fairshap.attribution._calls import Game
-from fairshap.edits import certify
+from fairshap.edits._certificate import certify
 from fairshap.exceptions import InputError
 from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
@@ -212,7 +212,7 @@ def test_the_residual_is_what_edited_and_kept_players_do_together(seed):
     players = fs.explanation_.features
     for row in np.unique(fs.edits_.row)[:5]:
         pair = np.array([row]), fs.explanation_.match_plan.best[[row]]
-        game = Game(fs._evidence.risk, players, *pair)
+        game = Game(fs.explanation_.risk_function, players, *pair)
         q = int(game.q[0])
         values, active = game.values(np.array([0]), q, AllCoalitions(q))
         columns = [fs.edits_.column[k] for k in np.flatnonzero(fs.edits_.row == row)]

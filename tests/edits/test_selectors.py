@@ -18,7 +18,8 @@ from fairshap import (
     select_edits,
 )
 from fairshap._models import fit_model
-from fairshap.attribution import explain_again, risk_when_replaced
+from fairshap.attribution._explain import explain_again
+from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import ColumnError, InputError
 
 DATA = datasets.load("german")

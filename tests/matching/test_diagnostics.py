@@ -54,7 +54,7 @@ def test_random_rows_are_drawn_from_all_that_could_have_been_references():
     X, y = data.X.head(900), data.y.head(900).to_numpy()
     plan = match(X, y, sensitive="race", privileged=data.privileged, matcher=NearestMatcher(pairing="each"))
     draws = np.array([random_references(plan.basis, len(X), seed) for seed in range(300)])
-    side = plan.basis.setting.groups.side
+    side = plan.basis.problem.groups.side
     assert (draws >= 0).all()
     assert (side[draws] != side).all()
     assert (y[draws] == y).all()

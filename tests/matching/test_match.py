@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap import MatchPlan, _progress, datasets, match
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching import NearestMatcher
 from tests.conftest import examples, to_library, to_pandas
@@ -127,7 +127,7 @@ def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
     assert_array_equal(plan.best, nearest.best)
     sexes, rows = X["sex"].to_numpy(), np.arange(len(X))
     # A distance is the root of what is compared, and so may be the same for two that are not.
-    squared = NearestMatcher().space(Setting.read(X, sensitive="sex", privileged="m")).squared(rows, rows)
+    squared = NearestMatcher().space(Problem.read(X, sensitive="sex", privileged="m")).squared(rows, rows)
     for i in rows:
         mine = plan.row == i
         qualified = int(((sexes != sexes[i]) & (y == y[i])).sum())

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, match
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching import NearestMatcher
 from tests.conftest import examples, to_library
@@ -127,7 +127,7 @@ def test_plans_are_those_of_the_definition(table, k, weights, caliper, column_we
 @given(tables(), weight_of_columns, st.sampled_from([2.0, 0.7]))
 def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, column_weights, mismatch):
     X, _ = table
-    setting = Setting.read(X, sensitive="sex", privileged="m", sensitive_features=None, is_fitted=False)
+    setting = Problem.read(X, sensitive="sex", privileged="m", sensitive_features=None, is_fitted=False)
     space = NearestMatcher(column_weights=column_weights, mismatch=mismatch).space(setting)
     rows = np.arange(len(X))
     squared = space.squared(rows, rows[3:])

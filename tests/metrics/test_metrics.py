@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import wasserstein_distance
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
@@ -19,6 +19,8 @@ from tests.conftest import NumpyLogistic, examples, to_library
 GAPS = [
     metrics.demographic_parity_difference,
     metrics.equal_opportunity_difference,
+    metrics.equalized_odds_difference,
+    metrics.false_positive_rate_difference,
     metrics.predictive_parity_difference,
 ]
 
@@ -37,9 +39,32 @@ def test_gaps_agree_with_fairlearn(seed, values):
     assert_allclose(dp, fm.demographic_parity_difference(y, p, **given_to_both))
     eo = metrics.equal_opportunity_difference(y, p, privileged=values[0], **given_to_both)
     assert_allclose(eo, fm.equal_opportunity_difference(y, p, **given_to_both))
-    assert_allclose(
-        metrics.accuracy(y, p, sample_weight=weights), accuracy_score(y, p, sample_weight=weights)
-    )
+    for name in ("equalized_odds_difference", "false_positive_rate_difference"):
+        assert_allclose(
+            getattr(metrics, name)(y, p, **given_to_both), getattr(fm, name)(y, p, **given_to_both)
+        )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_metrics_of_all_rows_agree_with_sklearn(seed):
+    y, p, _, weights = predictions(seed)
+    # Few different scores, so that there are ties.
+    score = np.random.default_rng(seed + 100).integers(0, 9, len(y)) / 10 + 0.2 * y
+    for weight in (None, weights):
+        for mine, theirs, other in (
+            (metrics.accuracy, accuracy_score, p),
+            (metrics.balanced_accuracy, balanced_accuracy_score, p),
+            (metrics.roc_auc, roc_auc_score, score),
+        ):
+            assert_allclose(mine(y, other, sample_weight=weight), theirs(y, other, sample_weight=weight))
+    assert_allclose(metrics.roc_auc(1 - y, score, positive=0), metrics.roc_auc(y, score))
+
+
+def test_a_label_that_does_not_occur_has_no_rank_and_no_rate():
+    assert metrics.balanced_accuracy([1, 1], [1, 0]) == 0.5
+    assert np.isnan(metrics.roc_auc([1, 1], [0.3, 0.4]))
+    with pytest.raises(InputError, match=r"y_score has shape \(2, 2\)"):
+        metrics.roc_auc([0, 1], np.eye(2))
 
 
 def test_precision_gaps_are_those_of_the_definition():
@@ -67,7 +92,9 @@ def test_one_group_has_no_gap():
 @pytest.mark.parametrize("gap", GAPS)
 def test_a_group_with_nothing_to_take_a_rate_of_counts_nothing(gap):
     y, p, s = [0, 0, 1, 1], [0, 0, 1, 1], ["f", "f", "m", "m"]
-    assert gap(y, p, sensitive_features=s, privileged="m") == 1.0
+    # Nobody is predicted positive wrongly.
+    expected = 0.0 if gap is metrics.false_positive_rate_difference else 1.0
+    assert gap(y, p, sensitive_features=s, privileged="m") == expected
 
 
 @pytest.mark.parametrize("gap", GAPS)
@@ -131,28 +158,14 @@ MANY = {"y_true": ["a", "b", "c", "a", "b"], "y_pred": ["a", "c", "c", "b", "b"]
 FIVE = {"sensitive_features": ["m", "m", "f", "f", "f"], "privileged": "m"}
 
 
-@pytest.mark.parametrize(
-    "gap",
-    [
-        metrics.demographic_parity_difference,
-        metrics.equal_opportunity_difference,
-        metrics.predictive_parity_difference,
-    ],
-)
+@pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("positive", ["a", "b", "c"])
 def test_one_of_many_labels_is_compared_with_the_rest(gap, positive):
     one_or_not = {name: [int(label == positive) for label in labels] for name, labels in MANY.items()}
     assert gap(**MANY, positive=positive, **FIVE) == gap(**one_or_not, **FIVE)
 
 
-@pytest.mark.parametrize(
-    "gap",
-    [
-        metrics.demographic_parity_difference,
-        metrics.equal_opportunity_difference,
-        metrics.predictive_parity_difference,
-    ],
-)
+@pytest.mark.parametrize("gap", GAPS)
 def test_of_many_labels_the_positive_one_must_be_named(gap):
     with pytest.raises(TargetError, match=r"hold 3 labels, 'a', 'b', 'c'; say which is positive, such as"):
         gap(**MANY, **FIVE)

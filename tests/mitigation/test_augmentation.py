@@ -11,7 +11,7 @@ from tests.conftest import to_library, to_pandas
 from tests.mitigation.conftest import WHO, D
 
 
-def test_every_row_has_a_twin_of_the_other_group(library):
+def test_every_row_has_a_counterfactual_of_the_other_group(library):
     X = to_library(D.X, library)
     augmenter = CounterfactualAugmenter(**WHO)
     both, y = augmenter.fit_resample(X, D.y.to_numpy())
@@ -25,7 +25,7 @@ def test_every_row_has_a_twin_of_the_other_group(library):
     assert twins.drop(columns="group").equals(to_pandas(X).drop(columns="group"))
     assert_array_equal(y, np.tile(D.y, 2))
     assert_array_equal(augmenter.sample_weight_, np.full(600, 0.5))
-    assert_array_equal(augmenter.twin_of_, range(300))
+    assert_array_equal(augmenter.counterfactual_of_, range(300))
 
 
 def test_types_stay_and_twins_have_their_rows_labels(people):
@@ -86,7 +86,7 @@ def test_a_row_whose_attribute_is_missing_has_no_twin():
     augmenter = CounterfactualAugmenter(**WHO)
     both, _ = augmenter.fit_resample(X, D.y, sample_weight=np.arange(300))
     assert len(both) == 590
-    assert augmenter.twin_of_.tolist() == list(range(10, 300))
+    assert augmenter.counterfactual_of_.tolist() == list(range(10, 300))
     assert augmenter.sample_weight_[:10].tolist() == list(range(10))
     assert_array_equal(augmenter.sample_weight_[10:300], np.arange(10, 300) / 2)
     assert augmenter.sample_weight_.sum() == np.arange(300).sum()

@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fairshap.mitigation import (
-    BaselineClassifier,
     CorrelationRemover,
     DisparateImpactRemover,
+    MitigatedClassifier,
     Reweigher,
     SensitiveRemover,
 )
@@ -27,9 +27,9 @@ class AboveMedian:
 WHO = {"sensitive": 0, "privileged": AboveMedian()}
 TRANSFORMERS = [SensitiveRemover(**WHO), DisparateImpactRemover(**WHO), CorrelationRemover(**WHO)]
 CLASSIFIERS = [
-    BaselineClassifier(None, LogisticRegression()),
-    BaselineClassifier(DisparateImpactRemover(**WHO), LogisticRegression()),
-    BaselineClassifier(Reweigher(**WHO), LogisticRegression()),
+    MitigatedClassifier(None, LogisticRegression()),
+    MitigatedClassifier(DisparateImpactRemover(**WHO), LogisticRegression()),
+    MitigatedClassifier(Reweigher(**WHO), LogisticRegression()),
 ]
 
 

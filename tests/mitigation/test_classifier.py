@@ -18,10 +18,10 @@ from xgboost import XGBClassifier
 from fairshap import ColumnEncoder, FairSHAP, FairSHAPClassifier, metrics
 from fairshap.exceptions import ColumnError, GroupError, InputError, ModelError, TargetError, WeightsWarning
 from fairshap.mitigation import (
-    BaselineClassifier,
     CorrelationRemover,
     CounterfactualAugmenter,
     DisparateImpactRemover,
+    MitigatedClassifier,
     Reweigher,
     SensitiveRemover,
     prepare,
@@ -35,7 +35,7 @@ QUICK = {"n_estimators": 8, "max_depth": 3}
 @pytest.mark.parametrize("kind", [None, *ALL])
 def test_one_loop_trains_after_every_baseline(kind, library):
     X, y = to_library(SHIFTED, library), D.y.to_numpy()
-    model = BaselineClassifier(None if kind is None else make(kind), XGBClassifier(**QUICK)).fit(X, y)
+    model = MitigatedClassifier(None if kind is None else make(kind), XGBClassifier(**QUICK)).fit(X, y)
     assert model.score(X, y) > 0.6
     assert model.predict_proba(X).shape == (300, 2)
     on_pandas = clone(model).fit(SHIFTED, D.y)
@@ -44,38 +44,38 @@ def test_one_loop_trains_after_every_baseline(kind, library):
 
 
 def test_without_a_baseline_it_is_the_estimator_itself():
-    model = BaselineClassifier(None, LogisticRegression()).fit(D.X, D.y)
+    model = MitigatedClassifier(None, LogisticRegression()).fit(D.X, D.y)
     alone = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(D.X, D.y)
     assert_array_equal(model.predict_proba(D.X), alone.predict_proba(D.X))
 
 
 def test_fairshap_fits_into_the_same_loop():
     repair = FairSHAP(XGBClassifier(**QUICK), **WHO, random_state=0)
-    model = BaselineClassifier(repair, XGBClassifier(**QUICK)).fit(D.X, D.y)
+    model = MitigatedClassifier(repair, XGBClassifier(**QUICK)).fit(D.X, D.y)
     own = FairSHAPClassifier(XGBClassifier(**QUICK), **WHO, augment=None, random_state=0).fit(D.X, D.y)
     assert_array_equal(model.predict_proba(D.X), own.predict_proba(D.X))
-    assert len(model.baseline_.edits_) == len(own.repair_.edits_) > 0
+    assert len(model.method_.edits_) == len(own.repair_.edits_) > 0
 
 
 def test_test_rows_are_transformed_where_the_baseline_says_so():
     for kind in ALL:
         assert kind.transforms_test_rows == (kind in TRANSFORMERS)
     for kind in TRANSFORMERS:
-        model = BaselineClassifier(make(kind), XGBClassifier(**QUICK)).fit(SHIFTED, D.y)
+        model = MitigatedClassifier(make(kind), XGBClassifier(**QUICK)).fit(SHIFTED, D.y)
         rows = model.prepare_rows(SHIFTED)
-        assert_array_equal(rows, model.baseline_.transform(SHIFTED))
+        assert_array_equal(rows, model.method_.transform(SHIFTED))
         assert_array_equal(model.predict_proba(SHIFTED), model.estimator_.predict_proba(rows))
-        assert_array_equal(model.baseline_.transform(SHIFTED), make(kind).fit_transform(SHIFTED))
+        assert_array_equal(model.method_.transform(SHIFTED), make(kind).fit_transform(SHIFTED))
 
 
 def test_without_the_attribute_the_risk_is_zero():
-    model = BaselineClassifier(SensitiveRemover(**WHO), XGBClassifier(**QUICK)).fit(D.X, D.y)
+    model = MitigatedClassifier(SensitiveRemover(**WHO), XGBClassifier(**QUICK)).fit(D.X, D.y)
     assert metrics.discriminative_risk(model, D.X, **WHO) == 0
 
 
 def test_twins_lower_the_risk_of_a_model_that_sees_them():
-    plain = BaselineClassifier(None, LogisticRegression()).fit(D.X, D.y)
-    twins = BaselineClassifier(CounterfactualAugmenter(**WHO), LogisticRegression()).fit(D.X, D.y)
+    plain = MitigatedClassifier(None, LogisticRegression()).fit(D.X, D.y)
+    twins = MitigatedClassifier(CounterfactualAugmenter(**WHO), LogisticRegression()).fit(D.X, D.y)
     assert metrics.discriminative_risk(twins, D.X, **WHO) < 1e-3
     assert metrics.discriminative_risk(plain, D.X, **WHO) > 0.05
 
@@ -84,7 +84,7 @@ def test_weights_lower_the_gap_between_the_groups():
     who = {"sensitive_features": D.X["group"], "privileged": "a"}
     gaps = []
     for baseline in (None, Reweigher(**WHO)):
-        model = BaselineClassifier(baseline, LogisticRegression()).fit(D.X, D.y)
+        model = MitigatedClassifier(baseline, LogisticRegression()).fit(D.X, D.y)
         gaps.append(metrics.demographic_parity(D.y, model.predict(D.X), **who))
     assert gaps[1] < gaps[0] / 2
 
@@ -99,7 +99,7 @@ def test_weights_are_those_of_the_baseline_times_those_given():
     twice = prepare(CounterfactualAugmenter(**WHO), D.X, D.y, sample_weight=given)
     assert_array_equal(twice.sample_weight, np.tile(given / 2, 2))
     assert len(twice.X) == len(twice.y) == 600
-    model = BaselineClassifier(Reweigher(**WHO), LogisticRegression()).fit(D.X, D.y, sample_weight=given)
+    model = MitigatedClassifier(Reweigher(**WHO), LogisticRegression()).fit(D.X, D.y, sample_weight=given)
     encoder = ColumnEncoder().fit(D.X)
     alone = LogisticRegression().fit(encoder.transform(D.X), D.y, sample_weight=expected)
     assert_array_equal(model.predict_proba(D.X), alone.predict_proba(encoder.transform(D.X)))
@@ -107,36 +107,36 @@ def test_weights_are_those_of_the_baseline_times_those_given():
 
 def test_an_estimator_without_weights_is_refused_unless_all_are_equal():
     with pytest.raises(ModelError, match=r"KNeighborsClassifier takes no sample_weight, .* after Reweigher"):
-        BaselineClassifier(Reweigher(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
-    model = BaselineClassifier(CounterfactualAugmenter(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
+        MitigatedClassifier(Reweigher(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
+    model = MitigatedClassifier(CounterfactualAugmenter(**WHO), KNeighborsClassifier()).fit(D.X, D.y)
     assert model.predict(D.X).shape == (300,)
     with pytest.raises(ModelError, match="sample_weight is given, but KNeighborsClassifier takes no"):
-        BaselineClassifier(None, KNeighborsClassifier()).fit(D.X, D.y, sample_weight=np.ones(300))
+        MitigatedClassifier(None, KNeighborsClassifier()).fit(D.X, D.y, sample_weight=np.ones(300))
     calibrated = CalibratedClassifierCV(make_pipeline(ColumnEncoder(), LogisticRegression()), cv=2)
     with pytest.raises(ModelError, match=r"CalibratedClassifierCV does not pass sample_weight .* Reweigher"):
-        BaselineClassifier(Reweigher(**WHO), calibrated).fit(D.X, D.y)
+        MitigatedClassifier(Reweigher(**WHO), calibrated).fit(D.X, D.y)
 
 
 def test_rows_are_repeated_for_an_estimator_that_cannot_weigh_twins():
     X = D.X.assign(group=D.X["group"].where(np.arange(300) >= 30))
     augmenter = CounterfactualAugmenter(**WHO)
     with pytest.warns(WeightsWarning, match="rows are repeated"):
-        model = BaselineClassifier(augmenter, KNeighborsClassifier()).fit(X, D.y)
+        model = MitigatedClassifier(augmenter, KNeighborsClassifier()).fit(X, D.y)
     both, y = augmenter.fit_resample(X, D.y)
     rows = np.repeat(np.arange(len(both)), np.where(augmenter.sample_weight_ == 1, 2, 1))
-    alone = BaselineClassifier(None, KNeighborsClassifier()).fit(both.iloc[rows], y.iloc[rows])
+    alone = MitigatedClassifier(None, KNeighborsClassifier()).fit(both.iloc[rows], y.iloc[rows])
     assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
 
 
 @pytest.mark.parametrize("kind", [SensitiveRemover, CorrelationRemover, DisparateImpactRemover, Reweigher])
 def test_an_attribute_beside_the_table_is_never_seen_by_the_classifier(kind):
     X, s = SHIFTED.drop(columns="group"), D.X["group"]
-    model = BaselineClassifier(kind(privileged="a"), XGBClassifier(**QUICK))
+    model = MitigatedClassifier(kind(privileged="a"), XGBClassifier(**QUICK))
     model.fit(X, D.y, sensitive_features=s)
     rows = make(kind).fit_transform(SHIFTED) if kind in TRANSFORMERS else SHIFTED
     rows = rows.drop(columns="group", errors="ignore")
     weights = Reweigher(**WHO).fit(SHIFTED, D.y).sample_weight_ if kind is Reweigher else None
-    alone = BaselineClassifier(None, XGBClassifier(**QUICK)).fit(rows, D.y, sample_weight=weights)
+    alone = MitigatedClassifier(None, XGBClassifier(**QUICK)).fit(rows, D.y, sample_weight=weights)
     assert_allclose(model.predict_proba(X, sensitive_features=s), alone.predict_proba(rows))
 
 
@@ -147,16 +147,16 @@ def test_parameters_are_scikit_learn_s(kind):
     assert copy.get_params() == baseline.get_params()
     assert copy.set_params(privileged="b").privileged == "b"
     assert repr(baseline).startswith(kind.__name__ + "(")
-    model = BaselineClassifier(baseline, LogisticRegression(C=3))
+    model = MitigatedClassifier(baseline, LogisticRegression(C=3))
     assert model.get_params()["estimator__C"] == 3
-    assert model.get_params()["baseline__privileged"] == "a"
+    assert model.get_params()["method__privileged"] == "a"
     model.fit(D.X, D.y)
     assert not [name for name in vars(baseline) if name.endswith("_")]
 
 
 def test_parameters_are_searched():
-    model = BaselineClassifier(DisparateImpactRemover(**WHO), XGBClassifier(**QUICK))
-    grid = {"baseline__repair_level": [0.0, 1.0], "estimator__max_depth": [2, 3]}
+    model = MitigatedClassifier(DisparateImpactRemover(**WHO), XGBClassifier(**QUICK))
+    grid = {"method__repair_level": [0.0, 1.0], "estimator__max_depth": [2, 3]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(SHIFTED, D.y)
     assert set(search.best_params_) == set(grid)
     assert (cross_validate(model, SHIFTED, D.y, cv=3, error_score="raise")["test_score"] > 0.5).all()
@@ -165,7 +165,7 @@ def test_parameters_are_searched():
 @pytest.mark.parametrize("kind", TRANSFORMERS)
 def test_a_transformer_stands_in_a_pipeline(kind):
     pipeline = make_pipeline(make(kind), ColumnEncoder(), LogisticRegression()).fit(SHIFTED, D.y)
-    model = BaselineClassifier(make(kind), make_pipeline(ColumnEncoder(), LogisticRegression()))
+    model = MitigatedClassifier(make(kind), make_pipeline(ColumnEncoder(), LogisticRegression()))
     assert_allclose(pipeline.predict_proba(SHIFTED), model.fit(SHIFTED, D.y).predict_proba(SHIFTED))
 
 
@@ -186,12 +186,12 @@ def test_metadata_is_routed():
         pipeline = make_pipeline(remover, ColumnEncoder(), LogisticRegression())
         pipeline.fit(X, D.y, sensitive_features=s)
         routed = pipeline.predict_proba(X, sensitive_features=s)
-        model = BaselineClassifier(Reweigher(privileged="a"), LogisticRegression())
+        model = MitigatedClassifier(Reweigher(privileged="a"), LogisticRegression())
         model.set_fit_request(sensitive_features=True, sample_weight=False)
         model.set_predict_request(sensitive_features=False).set_score_request(sample_weight=False)
         scores = cross_validate(model, X, D.y, cv=2, params={"sensitive_features": s}, error_score="raise")
         assert (scores["test_score"] > 0.5).all()
-        piped = BaselineClassifier(Reweigher(**WHO), make_pipeline(ColumnEncoder(), LogisticRegression()))
+        piped = MitigatedClassifier(Reweigher(**WHO), make_pipeline(ColumnEncoder(), LogisticRegression()))
         piped.fit(D.X, D.y)
     out = remover.fit_transform(X, sensitive_features=s)
     assert_allclose(
@@ -200,9 +200,9 @@ def test_metadata_is_routed():
 
 
 def test_methods_are_those_of_the_estimator():
-    assert hasattr(BaselineClassifier(None, XGBClassifier()), "predict_proba")
-    assert not hasattr(BaselineClassifier(None, XGBClassifier()), "decision_function")
-    margin = BaselineClassifier(SensitiveRemover(**WHO), LinearSVC(random_state=0)).fit(D.X, D.y)
+    assert hasattr(MitigatedClassifier(None, XGBClassifier()), "predict_proba")
+    assert not hasattr(MitigatedClassifier(None, XGBClassifier()), "decision_function")
+    margin = MitigatedClassifier(SensitiveRemover(**WHO), LinearSVC(random_state=0)).fit(D.X, D.y)
     assert not hasattr(margin, "predict_proba")
     assert margin.decision_function(D.X).shape == (300,)
 
@@ -211,7 +211,7 @@ def test_methods_are_those_of_the_estimator():
 def test_labels_come_back_as_they_were_given(labels):
     y = np.array(labels)[D.y]
     for kind in (CounterfactualAugmenter, Reweigher, SensitiveRemover):
-        model = BaselineClassifier(make(kind), XGBClassifier(**QUICK)).fit(D.X, y)
+        model = MitigatedClassifier(make(kind), XGBClassifier(**QUICK)).fit(D.X, y)
         assert model.classes_.tolist() == sorted(labels)
         assert set(model.predict(D.X).tolist()) == set(labels)
 
@@ -248,13 +248,13 @@ def test_a_baseline_must_be_fitted_before_it_is_used():
     with pytest.raises(NotFittedError):
         Reweigher(**WHO).weights(D.X, D.y)
     with pytest.raises(NotFittedError):
-        BaselineClassifier(None, LogisticRegression()).predict(D.X)
+        MitigatedClassifier(None, LogisticRegression()).predict(D.X)
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_nothing_that_was_given_is_changed(kind):
     X, y, weights = SHIFTED.copy(), D.y.copy(), np.linspace(1, 2, 300)
-    model = BaselineClassifier(make(kind), HistGradientBoostingClassifier(max_iter=3, random_state=0))
+    model = MitigatedClassifier(make(kind), HistGradientBoostingClassifier(max_iter=3, random_state=0))
     model.fit(X, y, sample_weight=weights).predict(X)
     pd.testing.assert_frame_equal(X, SHIFTED)
     pd.testing.assert_series_equal(y, D.y)

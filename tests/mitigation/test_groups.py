@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap._frames import Table
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap.mitigation._groups import GroupReader
 from tests.conftest import examples
 
@@ -17,7 +17,7 @@ WHOLE = st.integers(-50, 50).map(float)
 @examples(50)
 def test_a_function_s_groups_are_those_of_the_nearest_training_value(known, asked, seed):
     is_privileged = np.random.default_rng(seed).permutation(np.arange(len(known)) % 2 == 0)
-    setting = Setting.read(
+    setting = Problem.read(
         pd.DataFrame({"age": known, "x": 1.0}),
         sensitive="age",
         privileged=lambda values: is_privileged[: len(values)],

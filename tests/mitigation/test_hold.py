@@ -13,7 +13,7 @@ from xgboost import XGBClassifier
 
 from fairshap import ColumnEncoder, datasets, evaluate, tune
 from fairshap.exceptions import InputError
-from fairshap.mitigation import BaselineClassifier, SensitiveRemover
+from fairshap.mitigation import MitigatedClassifier, SensitiveRemover
 from tests.conftest import to_library, to_pandas
 
 # Tables are small and folds are few here: what is told of noise is tested elsewhere.
@@ -50,7 +50,7 @@ def test_a_held_column_has_one_value_in_training_and_in_test_rows(library):
 
 
 def test_a_pipeline_that_names_the_column_is_trained_without_it():
-    held = BaselineClassifier(SensitiveRemover(**WHO), NAMES).fit(X, Y)
+    held = MitigatedClassifier(SensitiveRemover(**WHO), NAMES).fit(X, Y)
     switched = X.assign(**{DATA.sensitive: np.roll(X[DATA.sensitive], 1)})
     assert_array_equal(held.predict_proba(X), held.predict_proba(switched))
     # It learns what one learns to which the column was never shown.
@@ -64,7 +64,7 @@ def test_by_place_no_other_column_takes_its_stead():
     rows = np.column_stack([np.arange(200) % 2, np.arange(200) % 7, np.arange(200) % 5])
     places = make_column_transformer((OneHotEncoder(), [0]), remainder="passthrough")
     pipeline = make_pipeline(places, XGBClassifier(n_estimators=5, n_jobs=1))
-    model = BaselineClassifier(SensitiveRemover(sensitive=0, privileged=1), pipeline)
+    model = MitigatedClassifier(SensitiveRemover(sensitive=0, privileged=1), pipeline)
     model.fit(rows, rows[:, 1] > rows[:, 2])
     encoder = model.estimator_.named_steps["columntransformer"].named_transformers_["onehotencoder"]
     assert [values.tolist() for values in encoder.categories_] == [[0]]
@@ -101,7 +101,7 @@ def test_numbers_stay_standardised_without_the_only_column_of_words(one_word, ki
     else:
         rows = to_library(frame, kind)
     remover = SensitiveRemover(sensitive=sensitive, privileged=1 if kind == "category" else "m")
-    model = BaselineClassifier(remover, KNeighborsClassifier()).fit(rows, y)
+    model = MitigatedClassifier(remover, KNeighborsClassifier()).fit(rows, y)
     rest = frame[["skill", "code"]]
     expected = make_pipeline(ColumnEncoder(), KNeighborsClassifier()).fit(rest, y).predict_proba(rest)
     assert_array_equal(model.predict_proba(rows), expected)
@@ -113,8 +113,8 @@ def test_a_table_of_numbers_alone_loses_the_column(one_word, library):
     frame = frame.assign(sex=(frame["sex"] == "m").astype(float))
     rows = frame.to_numpy() if library == "array" else to_library(frame, library)
     remover = SensitiveRemover(sensitive=0 if library == "array" else "sex", privileged=1)
-    model = BaselineClassifier(remover, KNeighborsClassifier()).fit(rows, y)
-    assert model.baseline_.kept_.tolist() == [1, 2]
+    model = MitigatedClassifier(remover, KNeighborsClassifier()).fit(rows, y)
+    assert model.method_.kept_.tolist() == [1, 2]
     assert model.estimator_.n_features_in_ == 2
 
 
@@ -135,4 +135,4 @@ def test_tune_standardises_numbers_without_the_only_column_of_words(one_word):
 def test_words_of_the_attribute_alone_leave_nothing_to_train_on(one_word):
     rows, y = one_word
     with pytest.raises(InputError, match=r"1 feature\(s\), all of them sensitive"):
-        BaselineClassifier(SensitiveRemover(sensitive="sex", privileged="m"), NAMES).fit(rows[["sex"]], y)
+        MitigatedClassifier(SensitiveRemover(sensitive="sex", privileged="m"), NAMES).fit(rows[["sex"]], y)

@@ -69,7 +69,7 @@ def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_to
     moved = frame.index[(frame["raw_dr"] - frame["dr"]).abs() > 1e-9]
     assert set(moved) <= {"cr", "dir"}
     # Found again fold by fold: the model that takes transformed rows, and the one that takes recorded ones.
-    model = mitigation.BaselineClassifier(
+    model = mitigation.MitigatedClassifier(
         mitigation.CorrelationRemover(**WHO, keep_sensitive=True), LogisticRegression()
     )
     seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
@@ -86,7 +86,7 @@ def test_transformed_rows_are_judged_as_transformed_and_the_recorded_ones_are_to
             ]
         )
     found = evaluate(
-        DATA.X, DATA.y, model.estimator, **WHO, methods={"mine": model.baseline}, n_folds=2, random_state=0
+        DATA.X, DATA.y, model.estimator, **WHO, methods={"mine": model.method}, n_folds=2, random_state=0
     ).frame()
     np.testing.assert_allclose(found.loc[0, ["dr", "raw_dr"]].astype(float), np.mean(risks, axis=0))
     assert np.abs(np.diff(risks, axis=1)).min() > 0.01

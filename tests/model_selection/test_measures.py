@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 
 from fairshap import datasets, metrics
 from fairshap._crossval import MEASURES, Measures, Predictions, critical_value, judge
-from fairshap._crossval.measures import newcombe
-from fairshap._problem import Setting
+from fairshap._crossval.measures import newcombe, wilson
+from fairshap._problem import Problem
 from tests.conftest import examples
 
 ACCURACY, DR, DP, EO, PQP = (list(MEASURES).index(name) for name in ("accuracy", "dr", "dp", "eo", "pqp"))
@@ -205,7 +206,8 @@ def test_draws_spread_as_the_intervals_do_and_follow_the_seed():
     measured = Measures.of([folds, folds], ["a", "b"])
     drawn = measured.draws(4000, 1)
     assert drawn.shape == (2, 4000, len(MEASURES))
-    assert_allclose(drawn[0], drawn[1], atol=1e-9)
+    # To the root of the rounding of their covariance.
+    assert_allclose(drawn[0], drawn[1], atol=1e-7)
     assert_array_equal(drawn, measured.draws(4000, 1))
     assert (drawn != measured.draws(4000, 2)).any()
     width = (measured.high - measured.low)[0, [ACCURACY, DP, EO, PQP]]
@@ -217,7 +219,7 @@ def test_a_model_is_judged_by_its_own_answers():
     X, y = d.X.to_numpy(), d.y.to_numpy()
     place = d.X.columns.get_loc(d.sensitive)
     model = LogisticRegression(max_iter=1000).fit(X, y)
-    problem = Setting.read(X, y, sensitive=place, privileged=1.0)
+    problem = Problem.read(X, y, sensitive=place, privileged=1.0)
     measured = Measures.of([[judge(model, problem)]], problem.groups.names)
     expected = [
         metrics.accuracy(y, model.predict(X)),
@@ -231,7 +233,7 @@ def test_a_model_is_judged_by_its_own_answers():
     assert_array_equal(part.score, model.predict_proba(X[some])[:, 1])
     assert_allclose(part.risk, judge(model, problem).risk[some])
     # Scores are those of the positive label.
-    other = judge(model, Setting.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
+    other = judge(model, Problem.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
     assert_array_equal(other.score, -part.score)
 
 
@@ -245,3 +247,111 @@ def test_the_same_groups_are_compared_in_every_measure_of_every_model():
     assert measured.pair(0, "eo")[1] == "c"
     assert measured.values[0, EO] == pytest.approx(0.5 - 1 / 25)
     assert measured.pair(0, "pqp") == ("a", "c")
+
+
+def scored(rng, n=300, base=0.4, shift=1.0, n_folds=3, n_repeats=1):
+    """Folds of rows whose scores, and predictions, are higher if they are positive."""
+    true, group = np.arange(n) < base * n, rng.integers(0, 2, n)
+    folds = []
+    for _ in range(n_repeats):
+        # Models of folds need not be on one scale.
+        for k, rows in enumerate(np.array_split(rng.permutation(n), n_folds)):
+            score = rng.normal(size=len(rows)) + shift * true[rows]
+            predicted = score > shift / 2
+            folds.append(
+                Predictions(rows, true[rows], predicted, group[rows], np.zeros(len(rows)), score + k)
+            )
+    return folds
+
+
+def level(measured, name, model=0):
+    """A measure and the ends of its interval."""
+    k = list(MEASURES).index(name)
+    return measured.values[model, k], measured.low[model, k], measured.high[model, k]
+
+
+@examples(30)
+@given(st.integers(0, 1000), st.integers(1, 3))
+def test_every_measure_of_labels_and_scores_is_the_metric_of_that_name(seed, n_folds):
+    folds = scored(np.random.default_rng(seed), n_folds=n_folds)
+    measured = Measures.of([folds], ["a", "b"])
+    true, predicted, group = (
+        np.concatenate([getattr(fold, name) for fold in folds]) for name in ("true", "predicted", "group")
+    )
+    who = {"sensitive_features": group, "positive": True}
+    for name, metric in (
+        ("eodds", metrics.equalized_odds_difference),
+        ("fprd", metrics.false_positive_rate_difference),
+    ):
+        assert_allclose(level(measured, name)[0], metric(true, predicted, **who), atol=1e-12)
+    expected = metrics.balanced_accuracy(true, predicted)
+    assert_allclose(level(measured, "balanced_accuracy")[0], expected, atol=1e-12)
+    # Rows are ranked within folds.
+    pairs = [fold.true.sum() * (~fold.true).sum() for fold in folds]
+    by_fold = [
+        metrics.roc_auc(fold.true, fold.score) if n else 0 for fold, n in zip(folds, pairs, strict=True)
+    ]
+    assert_allclose(level(measured, "auc")[0], np.average(by_fold, weights=pairs), atol=1e-12)
+
+
+def test_the_interval_of_auc_is_that_of_delong():
+    fold = scored(np.random.default_rng(0), n_folds=1)[0]
+    value, low, high = level(Measures.of([[fold]], ["a", "b"]), "auc")
+    wins = fold.score[fold.true][:, None] > fold.score[~fold.true]
+    variance = sum(np.var(wins.mean(axis=axis)) / wins.shape[1 - axis] for axis in (0, 1))
+    assert_allclose((low, high), wilson(value, value * (1 - value) / variance, critical_value()))
+    # The same rows predicted twice are no more certain.
+    again = Measures.of([[fold, fold]], ["a", "b"])
+    assert_allclose(level(again, "auc"), (value, low, high))
+
+
+@pytest.mark.parametrize(("n", "base"), [(200, 0.5), (600, 0.2)])
+def test_the_intervals_of_rates_and_ranks_and_of_their_changes_cover_them(n, base):
+    rng = np.random.default_rng(0)
+    names, shifts = ["auc", "balanced_accuracy"], np.array([1.0, 0.8])
+    true, group = np.arange(n) < base * n, np.arange(n) % 2
+    levels = np.array([norm.cdf(shifts / np.sqrt(2)), norm.cdf(shifts / 2)])
+    at = [list(MEASURES).index(name) for name in names]
+    held, changed, level_odds = np.zeros(2), np.zeros(2), 0
+    for _ in range(400):
+        noise = rng.normal(size=n)
+        models = []
+        for shift in shifts:
+            score = 0.8 * noise + 0.6 * rng.normal(size=n) + shift * true
+            one = Predictions(np.arange(n), true, score > shift / 2, group, np.zeros(n), score)
+            models.append([one])
+        measured = Measures.of(models, ["a", "b"])
+        held += (measured.low[0, at] <= levels[:, 0]) & (levels[:, 0] <= measured.high[0, at])
+        _, low, high = measured.changes()
+        change = levels[:, 1] - levels[:, 0]
+        changed += (low[1, at] <= change) & (change <= high[1, at])
+        # The groups are alike: the larger of two gaps is wide by chance alone.
+        level_odds += level(measured, "eodds")[1] <= 0
+    for share in (*held / 400, *changed / 400, level_odds / 400):
+        assert 0.925 <= share <= 0.985
+
+
+def test_what_a_label_or_a_score_is_missing_for_is_not_measured():
+    rows, group = np.arange(60), np.arange(60) % 2
+    scores = np.linspace(0, 1, 60)
+    positive = Predictions(rows, rows >= 0, rows % 3 == 0, group, np.zeros(60), scores)
+    measured = Measures.of([[positive]], ["a", "b"])
+    for name in ("balanced_accuracy", "auc", "eodds", "fprd"):
+        assert np.isnan(level(measured, name)).all()
+        assert measured.pair(0, name) is None
+    assert not np.isnan(level(measured, "eo")).any()
+    unscored = Predictions(rows, rows % 2 == 0, rows % 3 == 0, group, np.zeros(60))
+    assert np.isnan(level(Measures.of([[unscored]], ["a", "b"]), "auc")).all()
+
+
+def test_the_pair_of_equalized_odds_is_that_of_the_wider_rate():
+    true = np.tile([True, False], 100)
+    group = np.repeat([0, 1], 100)
+    # The first group has all of its positives, the second most of the false ones.
+    predicted = np.where(true, group == 0, (group == 1) & (np.arange(200) % 8 == 1))
+    measured = Measures.of([[Predictions(np.arange(200), true, predicted, group, np.zeros(200))]], ["a", "b"])
+    assert measured.pair(0, "eodds") == measured.pair(0, "eo") == ("a", "b")
+    assert measured.pair(0, "fprd") == ("b", "a")
+    # Either of two gaps may be the wider one by chance, so the interval is wider than that of one.
+    assert level(measured, "eodds")[0] == level(measured, "eo")[0] == 1
+    assert level(measured, "eodds")[1] < level(measured, "eo")[1]

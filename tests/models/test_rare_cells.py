@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, MatchPlan, explain
+from fairshap import Explainer, FairSHAP, MatchPlan, explain
 from fairshap.attribution import _explain
 from tests.conftest import to_library
 
@@ -83,7 +83,7 @@ def test_fourteen_players_are_as_the_oracle_says():
     y = (X[:, 1:].sum(axis=1) + X[:, 0] * X[:, 1] + rng.normal(size=400) > 0).astype(int)
     model = XGBClassifier(n_estimators=60, max_depth=4).fit(X, y)
     plan = MatchPlan(400, np.array([0, 1]), np.array([1, 2]), np.ones(2), np.zeros(2))
-    native, calls = both_routes(model, X, plan, sensitive=0, privileged=1, max_exact=14)
+    native, calls = both_routes(model, X, plan, sensitive=0, privileged=1, explainer=Explainer(max_exact=14))
     assert native.route == "trees"
     assert set(calls.status[:2]) == {"exact"}
     assert (np.count_nonzero(native.values[:2], axis=1) > 10).all()

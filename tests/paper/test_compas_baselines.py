@@ -4,7 +4,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
 from fairshap import datasets, metrics
-from fairshap.mitigation import BaselineClassifier, CorrelationRemover
+from fairshap.mitigation import CorrelationRemover, MitigatedClassifier
 
 
 @pytest.mark.paper
@@ -15,7 +15,7 @@ def test_correlation_removal_is_the_paper_s_only_if_transformed_rows_are_switche
     accuracy, transformed, raw = [], [], []
     for train, test in KFold(5, shuffle=True, random_state=1).split(data.X):
         baseline = CorrelationRemover(**who, keep_sensitive=True)
-        model = BaselineClassifier(baseline, XGBClassifier()).fit(data.X.iloc[train], data.y.iloc[train])
+        model = MitigatedClassifier(baseline, XGBClassifier()).fit(data.X.iloc[train], data.y.iloc[train])
         rows = data.X.iloc[test]
         accuracy.append(model.score(rows, data.y.iloc[test]))
         transformed.append(metrics.discriminative_risk(model.estimator_, model.prepare_rows(rows), **who))

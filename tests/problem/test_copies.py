@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairshap
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, metrics
-from fairshap._problem import Setting, warn_of_copies
+from fairshap._problem import Problem, warn_of_copies
 from fairshap.cli import run as run_here
 from fairshap.exceptions import CopiedAttributeWarning
 from tests.conftest import to_library
@@ -31,7 +31,7 @@ def people():
 
 def said_of(X, sensitive="sex", privileged="Male", **more):
     """Return the warning on a table, or None."""
-    setting = Setting.read(X, sensitive=sensitive, privileged=privileged, is_fitted=False, **more)
+    setting = Problem.read(X, sensitive=sensitive, privileged=privileged, is_fitted=False, **more)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_of_copies(setting)

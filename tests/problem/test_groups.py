@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fairshap._frames import Table
-from fairshap._problem import Groups, Setting
+from fairshap._problem import Groups, Problem
 from fairshap.exceptions import ColumnError, GroupError, InputError, OrderWarning
 from tests.conftest import to_library
 
@@ -92,7 +92,7 @@ def test_groups_that_cannot_be_are_refused_with_what_there_is(values, privileged
 
 def test_an_attribute_beside_the_table_becomes_a_last_column(people, library):
     X = to_library(people.drop(columns="sex"), library)
-    setting = Setting.read(
+    setting = Problem.read(
         X, sensitive=None, privileged="m", sensitive_features=pd.Series(people["sex"].tolist(), name="sex")
     )
     assert setting.table.names == ("age", "children", "town", "member", "joined", "sex")
@@ -104,7 +104,7 @@ def test_an_attribute_beside_the_table_becomes_a_last_column(people, library):
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda s: pd.DataFrame({"sex": s})])
 def test_an_attribute_may_come_in_any_form(people, make):
-    setting = Setting.read(
+    setting = Problem.read(
         people.drop(columns="sex"),
         sensitive="gender",
         privileged="m",
@@ -116,7 +116,7 @@ def test_an_attribute_may_come_in_any_form(people, make):
 
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_a_missing_attribute_beside_the_table_is_missing(people, missing):
-    setting = Setting.read(
+    setting = Problem.read(
         people.drop(columns="sex"),
         sensitive=None,
         privileged="m",
@@ -127,32 +127,32 @@ def test_a_missing_attribute_beside_the_table_is_missing(people, missing):
 
 
 def test_an_attribute_of_words_beside_an_array_becomes_numbers():
-    setting = Setting.read(
+    setting = Problem.read(
         np.zeros((3, 2)), sensitive=None, privileged="m", sensitive_features=["m", None, "f"], is_fitted=False
     )
     np.testing.assert_array_equal(setting.table.native[:, 2], [0, np.nan, 1])
     assert setting.groups.values == (("f",), ("m",))
     with pytest.raises(InputError, match="holds words and X is an array of numbers"):
-        Setting.read(np.zeros((3, 2)), sensitive=None, privileged="m", sensitive_features=["m", None, "f"])
+        Problem.read(np.zeros((3, 2)), sensitive=None, privileged="m", sensitive_features=["m", None, "f"])
 
 
 @pytest.mark.parametrize(
     "make", [lambda s: pd.Series(s, dtype="category"), lambda s: pd.Series(s, dtype=object)]
 )
 def test_an_attribute_of_numbers_beside_an_array_keeps_them(make):
-    setting = Setting.read(np.zeros((3, 2)), sensitive=None, privileged=2, sensitive_features=make([2, 1, 2]))
+    setting = Problem.read(np.zeros((3, 2)), sensitive=None, privileged=2, sensitive_features=make([2, 1, 2]))
     np.testing.assert_array_equal(setting.table.native[:, 2], [2, 1, 2])
 
 
 def test_an_attribute_beside_a_frame_whose_names_are_numbers_is_named_so():
-    assert Setting.read(
+    assert Problem.read(
         pd.DataFrame(np.eye(2)), sensitive=None, privileged="m", sensitive_features=["m", "f"]
     ).table.names == (0, 1, 2)
 
 
 def test_an_attribute_may_be_a_table_of_one_column(people, library):
     beside = to_library(people[["sex"]], library)
-    setting = Setting.read(
+    setting = Problem.read(
         people.drop(columns="sex"), sensitive=None, privileged="m", sensitive_features=beside
     )
     assert setting.table.names[-1] == "sex"
@@ -162,20 +162,20 @@ def test_an_attribute_may_be_a_table_of_one_column(people, library):
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, lambda s: s.rename("gender"), pd.Categorical])
 def test_an_attribute_that_the_table_holds_cannot_be_given_beside_it(people, make):
     with pytest.raises(InputError, match=r"is the column 'sex' of X\. Give sensitive='sex'"):
-        Setting.read(people, sensitive=None, privileged="m", sensitive_features=make(people["sex"]))
+        Problem.read(people, sensitive=None, privileged="m", sensitive_features=make(people["sex"]))
 
 
 def test_a_column_of_the_same_name_is_taken_for_the_attribute(people):
     other = pd.Series(["m", "f", "f", "f", "m", "m"], name="town")
     with pytest.raises(InputError, match="is the column 'town' of X"):
-        Setting.read(people, sensitive=None, privileged="m", sensitive_features=other)
+        Problem.read(people, sensitive=None, privileged="m", sensitive_features=other)
 
 
 def test_an_attribute_in_another_order_is_pointed_at(people):
     s = people["sex"].rename("gender").iloc[[1, 0, 2, 3, 5, 4]]
     with pytest.warns(OrderWarning, match="index labels of X in another order"):
-        Setting.read(people.drop(columns="sex"), sensitive=None, privileged="m", sensitive_features=s)
-    Setting.read(
+        Problem.read(people.drop(columns="sex"), sensitive=None, privileged="m", sensitive_features=s)
+    Problem.read(
         people.drop(columns="sex"),
         sensitive=None,
         privileged="m",
@@ -197,7 +197,7 @@ def test_dates_can_be_split(people, library, privileged, zone):
             *(end.tz_localize(zone) for end in (privileged.left, privileged.right)), "both"
         )
     X = to_library(people.assign(joined=people["joined"].dt.tz_localize(zone)), library)
-    assert Setting.read(X, sensitive="joined", privileged=privileged).groups.side.tolist() == [
+    assert Problem.read(X, sensitive="joined", privileged=privileged).groups.side.tolist() == [
         0,
         0,
         -1,
@@ -210,7 +210,7 @@ def test_dates_can_be_split(people, library, privileged, zone):
 def test_times_can_be_split():
     X = pd.DataFrame({"stay": pd.to_timedelta([1, 5, 9], unit="D"), "x": [1, 2, 3]})
     stay = pd.Interval(pd.Timedelta(days=4), pd.Timedelta(days=30))
-    assert Setting.read(X, sensitive="stay", privileged=stay).groups.side.tolist() == [0, 1, 1]
+    assert Problem.read(X, sensitive="stay", privileged=stay).groups.side.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_times_can_be_split():
 )
 def test_an_attribute_that_is_not_there_is_asked_for(people, sensitive, beside, error, message):
     with pytest.raises(error, match=message):
-        Setting.read(people, sensitive=sensitive, privileged="m", sensitive_features=beside)
+        Problem.read(people, sensitive=sensitive, privileged="m", sensitive_features=beside)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +243,6 @@ def test_an_attribute_that_is_not_there_is_asked_for(people, sensitive, beside, 
     ],
 )
 def test_references_must_look_like_the_table(R, message):
-    setting = Setting.read(pd.DataFrame({"sex": ["m", "f"], "x": [1, 2]}), sensitive="sex", privileged="m")
+    setting = Problem.read(pd.DataFrame({"sex": ["m", "f"], "x": [1, 2]}), sensitive="sex", privileged="m")
     with pytest.raises(InputError, match=message):
         setting.with_references(R)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fairshap._problem import Labels
+from fairshap._problem import Target
 from fairshap.exceptions import InputError, TargetError
 
 
@@ -33,13 +33,13 @@ from fairshap.exceptions import InputError, TargetError
     ids=lambda y: type(y).__module__ + str(getattr(y, "dtype", "")),
 )
 def test_any_two_values_are_labels(y):
-    labels = Labels.read(y, 3)
+    labels = Target.read(y, 3)
     assert labels.codes.tolist() == [0, 1, 0]
     assert labels.positive == 1
 
 
 def test_the_positive_label_can_be_named():
-    assert Labels.read(["bad", "good"], 2, positive="bad").positive == 0
+    assert Target.read(["bad", "good"], 2, positive="bad").positive == 0
 
 
 @pytest.mark.parametrize(
@@ -62,27 +62,27 @@ def test_targets_that_are_not_known_values_are_refused(y, message):
     if isinstance(y, list) and "a" in y:
         y = pd.Series(y, dtype=object)
     with pytest.raises(TargetError, match=message):
-        Labels.read(y, 3)
+        Target.read(y, 3)
 
 
 def test_a_positive_label_that_does_not_occur_is_refused():
     with pytest.raises(TargetError, match=r"positive='Good' does not occur in y, .* Did you mean 'good'\?"):
-        Labels.read(["bad", "good"], 2, positive="Good")
+        Target.read(["bad", "good"], 2, positive="Good")
 
 
 def test_any_number_of_labels_is_taken_and_none_is_positive_unless_named():
-    labels = Labels.read(["b", "c", "a", "b"], 4)
+    labels = Target.read(["b", "c", "a", "b"], 4)
     assert labels.codes.tolist() == [1, 2, 0, 1]
     assert labels.classes.tolist() == ["a", "b", "c"]
     assert labels.names[2] == "the label 'c'"
     assert labels.positive is None
     assert labels.positive_value is None
-    assert Labels.read(["b", "c", "a", "b"], 4, positive="c").positive_value == "c"
+    assert Target.read(["b", "c", "a", "b"], 4, positive="c").positive_value == "c"
 
 
 def test_a_quantity_has_bins_and_no_classes():
     y = np.array([0.5, 3.5, 2.5, 9.0])
-    labels = Labels.read(y, 4)
+    labels = Target.read(y, 4)
     assert labels.classes is None
     assert labels.positive is None
     assert labels.codes.tolist() == [0, 1, 0, 1]
@@ -91,14 +91,14 @@ def test_a_quantity_has_bins_and_no_classes():
 
 @pytest.mark.parametrize("y", [[3, 1, 2, 1], [True, False, True, True], [Decimal("1.5"), Decimal(2), 3, 4]])
 def test_a_regressor_s_target_may_be_any_numbers(y):
-    labels = Labels.read(y, 4, is_quantity=True)
+    labels = Target.read(y, 4, is_quantity=True)
     assert labels.classes is None
     assert labels.values.dtype.kind in "bif"
     assert len(set(labels.codes.tolist())) == 2
 
 
 def test_labels_that_are_numbers_can_be_cut_too():
-    labels = Labels.read([1, 2, 3, 4], 4, bins=2, is_quantity=False)
+    labels = Target.read([1, 2, 3, 4], 4, bins=2, is_quantity=False)
     assert labels.codes.tolist() == [0, 0, 1, 1]
     assert labels.classes.tolist() == [1, 2, 3, 4]
 
@@ -106,11 +106,11 @@ def test_labels_that_are_numbers_can_be_cut_too():
 def test_many_whole_numbers_may_be_labels_or_a_quantity():
     y = np.arange(40)
     with pytest.raises(TargetError, match=r"40 different numbers, 0, 1, 2 and 37 more: labels or a quantity"):
-        Labels.read(y, 40)
-    assert Labels.read(y, 40, is_quantity=True).classes is None
-    assert Labels.read(y, 40, bins=4).classes is None
-    assert len(Labels.read(y, 40, is_quantity=False).classes) == 40
-    assert len(Labels.read(y.astype(str), 40).classes) == 40
+        Target.read(y, 40)
+    assert Target.read(y, 40, is_quantity=True).classes is None
+    assert Target.read(y, 40, bins=4).classes is None
+    assert len(Target.read(y, 40, is_quantity=False).classes) == 40
+    assert len(Target.read(y.astype(str), 40).classes) == 40
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_many_whole_numbers_may_be_labels_or_a_quantity():
 )
 def test_quantities_that_cannot_be_cut_are_refused(y, options, message):
     with pytest.raises(TargetError, match=message):
-        Labels.read(y, 3, **options)
+        Target.read(y, 3, **options)
 
 
 @pytest.mark.parametrize("bins", [1, 0, -3, "a", 2.5, True, np.nan])
@@ -135,12 +135,12 @@ def test_bins_must_be_a_number_from_two_on(bins):
     with pytest.raises(
         InputError, match=r"bins=.* is not a number of quantile bins; give a whole number from 2"
     ):
-        Labels.read([0.1, 0.2, 0.3], 3, bins=bins)
+        Target.read([0.1, 0.2, 0.3], 3, bins=bins)
 
 
 def test_more_bins_than_rows_are_refused():
     with pytest.raises(InputError, match="bins=4 are more than the 3 rows"):
-        Labels.read([0.1, 0.2, 0.3], 3, bins=4)
+        Target.read([0.1, 0.2, 0.3], 3, bins=4)
 
 
 def bins_by_hand(y, bins):
@@ -163,7 +163,7 @@ def test_bins_are_the_quantiles_and_every_one_has_rows(y, bins):
     y = [float(v) for v in y]
     assume(len(set(y)) > 1)
     bins = min(bins, len(y))
-    labels = Labels.read(y, len(y), bins=bins)
+    labels = Target.read(y, len(y), bins=bins)
     assert labels.codes.tolist() == bins_by_hand(y, bins)
     assert 2 <= len(labels.names) <= bins
     assert set(labels.codes.tolist()) == set(range(len(labels.names)))
@@ -171,4 +171,4 @@ def test_bins_are_the_quantiles_and_every_one_has_rows(y, bins):
 
 @pytest.mark.parametrize(("n", "bins"), [(1000, 10), (200, 10), (199, 9), (60, 3), (25, 2), (3, 2)])
 def test_by_default_a_bin_has_twenty_rows(n, bins):
-    assert len(Labels.read(np.random.default_rng(0).normal(size=n), n).names) == bins
+    assert len(Target.read(np.random.default_rng(0).normal(size=n), n).names) == bins

@@ -11,7 +11,7 @@ from xgboost import XGBClassifier
 
 from fairshap import ColumnEncoder, Explainer, FairSHAP, NearestMatcher, datasets, explain, match, metrics
 from fairshap._frames import Table
-from fairshap._problem import Groups, Setting
+from fairshap._problem import Groups, Problem
 from fairshap.attribution import _explain
 from fairshap.exceptions import ColumnError, GroupError, InputError, PooledGroupsWarning
 from tests.conftest import to_library
@@ -200,16 +200,16 @@ def test_gaps_are_taken_between_groups():
     y = [1, 1, 1, 1, 1, 1]
     predicted = [1, 1, 1, 0, 0, 0]
     who = {"sensitive_features": ["p", "p", "q", "q", "r", "r"], "privileged": "p"}
-    assert metrics.demographic_parity(y, predicted, **who) == 1.0
-    assert metrics.demographic_parity(y, predicted, **who, between="pooled") == 0.75
-    assert metrics.equal_opportunity(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who, between="pooled") == 0.75
+    assert metrics.equal_opportunity_difference(y, predicted, **who) == 1.0
     # The privileged group need not be in the widest pair.
     who["privileged"] = "q"
-    assert metrics.demographic_parity(y, predicted, **who) == 1.0
-    assert metrics.demographic_parity(y, predicted, **who, between="pooled") == 0.0
+    assert metrics.demographic_parity_difference(y, predicted, **who) == 1.0
+    assert metrics.demographic_parity_difference(y, predicted, **who, between="pooled") == 0.0
     frame = pd.DataFrame({"a": list("mmmfff"), "b": list("xyxyxy")})
-    assert metrics.demographic_parity(y, predicted, sensitive_features=frame) == 1.0
-    table = metrics.group_table(y, predicted, sensitive_features=frame)
+    assert metrics.demographic_parity_difference(y, predicted, sensitive_features=frame) == 1.0
+    table = metrics.group_frame(y, predicted, sensitive_features=frame)
     assert table.loc[[("f", "y")], "rows"].tolist() == [2]
 
 
@@ -237,10 +237,12 @@ def test_unknown_choices_list_the_known_ones(people):
     with pytest.raises(InputError, match=r"pairing='all' is not known; give one of 'pooled', 'each'"):
         match(X, y, **BOTH, matcher=NearestMatcher(pairing="all"))
     with pytest.raises(InputError, match="between='largest' is not known"):
-        metrics.demographic_parity(y, y, sensitive_features=X["sex"], privileged="m", between="largest")
+        metrics.demographic_parity_difference(
+            y, y, sensitive_features=X["sex"], privileged="m", between="largest"
+        )
 
 
 def test_a_list_of_combinations_is_privileged(people):
     X, _ = people
-    setting = Setting.read(X, sensitive=["sex", "race"], privileged=[("m", "p"), ("m", "q")])
+    setting = Problem.read(X, sensitive=["sex", "race"], privileged=[("m", "p"), ("m", "q")])
     assert_array_equal(setting.groups.side == 1, (X["sex"] == "m") & X["race"].isin(["p", "q"]))

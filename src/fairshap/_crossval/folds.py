@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Labels, Setting
+from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
 from fairshap.metrics._tables import row_risks
@@ -42,12 +42,12 @@ class Folds:
         return f"{self.n_folds} folds" + (f", repeated {self.n_repeats} times" if self.n_repeats > 1 else "")
 
 
-def strata_of(target: Labels, side: Sides) -> Ints:
+def strata_of(target: Target, side: Sides) -> Ints:
     """Return what rows are stratified by: the label and the group, privileged or not."""
     return 2 * target.codes.astype(np.int64) + np.maximum(side, 0)
 
 
-def make_folds(target: Labels, side: Sides, n_folds: int | None, n_repeats: int | None, seed: int) -> Folds:
+def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int | None, seed: int) -> Folds:
     """Return folds that are stratified by label and group.
 
     The same labels, groups and seed always give the same folds, and the first repeat does not depend on the
@@ -96,7 +96,7 @@ class Predictions:
     score: Floats | None = None
 
 
-def judge(model: Any, problem: Setting, rows: Ints | None = None) -> Predictions:
+def judge(model: Any, problem: Problem, rows: Ints | None = None) -> Predictions:
     """Return what a fitted model does on rows of a table, by default on all of them."""
     rows = np.arange(problem.table.n_rows) if rows is None else rows
     target, scorer = problem.y, Scorer(model)
@@ -113,7 +113,7 @@ def judge(model: Any, problem: Setting, rows: Ints | None = None) -> Predictions
 
 
 def shuffled_risk(
-    problem: Setting, train: Ints, fit: Callable[[Native], Any], judged: Setting, test: Ints, seed: int
+    problem: Problem, train: Ints, fit: Callable[[Native], Any], judged: Problem, test: Ints, seed: int
 ) -> float:
     """Return the mean risk of rows under a model that is fitted with the attribute shuffled.
 

@@ -17,7 +17,7 @@ from scipy.stats import norm, studentized_range
 
 from fairshap._crossval.folds import Predictions
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.metrics._labels import RATES, count_by_group, parts_of, rates
+from fairshap.metrics._labels import RATES, count_by_group, parts_of, placements, rates
 
 #: The coverage of all intervals.
 LEVEL = 0.95
@@ -142,10 +142,59 @@ def _share(rate: str) -> Estimator:
     return estimate
 
 
-def _gap(rate: str) -> Estimator:
+def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
+    """Return ``(1 + TPR - FPR) / 2``, with Newcombe's interval of that difference."""
+    hits, misses = (_rate(rows, model, name) for name in ("true_positive_rate", "false_positive_rate"))
+    if not hits.total or not misses.total:
+        return Estimate()
+    low, high = newcombe(hits.value, hits.size, misses.value, misses.size, critical_value())
+    return Estimate(
+        (1 + hits.value - misses.value) / 2,
+        (1 + low) / 2,
+        (1 + high) / 2,
+        (hits.floor + misses.floor) / 4,
+        lambda part: (hits.moves(part) - misses.moves(part)) / 2,
+    )
+
+
+def _auc(rows: HeldOut, model: int) -> Estimate:
+    """Return the ROC AUC within folds, whose models are not compared, with a score interval.
+
+    The moves are those of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988).
+    """
+    folds = []
+    for at, scores in rows.folds:
+        positive = rows.true[at] > 0
+        others = np.where(positive, np.sum(~positive), np.sum(positive))
+        folds.append((at, positive, others, placements(positive, scores[model])))
+    pairs = sum(float(others[positive].sum()) for _, positive, others, _ in folds)
+    if not pairs:
+        return Estimate()
+    value = sum(float(placed[positive].sum()) for _, positive, _, placed in folds) / pairs
+    moved = np.zeros(len(rows.true))
+    for at, _, others, placed in folds:
+        moved[at] += (placed - value * others) / pairs
+    moves = moved.__getitem__
+    size = _effective(value, min(rows.true.sum(), np.sum(1 - rows.true)), moves)
+    low, high = wilson(value, size, critical_value())
+    return Estimate(value, low, high, 1 / (len(moved) + 2) ** 2, moves)
+
+
+def _widest(*gaps: Estimator) -> Estimator:
+    """Return the estimator of the widest of several gaps."""
+
+    def estimate(rows: HeldOut, model: int) -> Estimate:
+        found = [gap(rows, model) for gap in gaps]
+        is_known = all(one.moves is not None for one in found)
+        return max(found, key=lambda one: one.value) if is_known else Estimate()
+
+    return estimate
+
+
+def _gap(rate: str, n_gaps: int = 1) -> Estimator:
     """Return the estimator of the difference in a rate between the highest and the lowest group.
 
-    The interval is Newcombe's.
+    The interval is Newcombe's; those of so many gaps hold at once.
     """
 
     def estimate(rows: HeldOut, model: int) -> Estimate:
@@ -161,7 +210,7 @@ def _gap(rate: str) -> Estimator:
             # All rates are equal, so any two groups will do.
             pair = int(compared[0]), int(compared[1])
         high, low = (_rate(rows, model, rate, group) for group in pair)
-        ends = newcombe(high.value, high.size, low.value, low.size, critical_value(len(compared)))
+        ends = newcombe(high.value, high.size, low.value, low.size, critical_value(len(compared), n_gaps))
         return Estimate(
             high.value - low.value,
             *ends,
@@ -195,12 +244,30 @@ MEASURES: dict[str, Measure] = {
     "accuracy": Measure(
         "Accuracy", "share of correct predictions", _share("accuracy"), "rate", higher_is_better=True
     ),
+    "balanced_accuracy": Measure(
+        "Balanced accuracy",
+        "mean of the true positive and the true negative rate",
+        _balanced_accuracy,
+        "rate",
+        higher_is_better=True,
+    ),
+    "auc": Measure("AUC", "area under the ROC curve", _auc, "score", higher_is_better=True),
     "dr": Measure(
         "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
     ),
     "dp": Measure("DP", "demographic parity: difference in the positive rate", _gap("positive_rate"), "gap"),
     "eo": Measure(
         "EO", "equal opportunity: difference in the true positive rate", _gap("true_positive_rate"), "gap"
+    ),
+    "eodds": Measure(
+        "EOdds",
+        "equalized odds: larger difference in the true or the false positive rate",
+        _widest(_gap("true_positive_rate", n_gaps=2), _gap("false_positive_rate", n_gaps=2)),
+        "gap",
+        is_main=False,
+    ),
+    "fprd": Measure(
+        "FPRD", "difference in the false positive rate", _gap("false_positive_rate"), "gap", is_main=False
     ),
     "pqp": Measure(
         "PQP", "predictive parity: difference in precision", _gap("precision"), "gap", is_main=False
@@ -238,17 +305,19 @@ def newcombe(p: float, n: float, q: float, m: float, z: float) -> tuple[float, f
 
 
 @cache
-def critical_value(n_groups: int = 2) -> float:
+def critical_value(n_groups: int = 2, n_gaps: int = 1) -> float:
     """Return the half width of an interval in standard errors.
 
     The widest of all pairs of groups is wide by chance alone. With more than two groups the value is Tukey's,
-    under which the intervals of all pairs hold at once.
+    under which the intervals of all pairs hold at once; with several independent gaps, by Sidak's level,
+    those of all gaps do.
 
     Examples
     --------
-    >>> round(critical_value(2), 3), round(critical_value(5), 3)
-    (1.96, 2.728)
+    >>> round(critical_value(2), 3), round(critical_value(5), 3), round(critical_value(2, 2), 3)
+    (1.96, 2.728, 2.236)
     """
+    level = LEVEL ** (1 / n_gaps)
     if n_groups <= 2:
-        return float(norm.ppf((1 + LEVEL) / 2))
-    return float(studentized_range.ppf(LEVEL, n_groups, np.inf) / np.sqrt(2))
+        return float(norm.ppf((1 + level) / 2))
+    return float(studentized_range.ppf(level, n_groups, np.inf) / np.sqrt(2))

@@ -18,11 +18,11 @@ from fairshap._crossval.objective import Ranking
 from fairshap._frames import open_store
 from fairshap._messages import listing, warn
 from fairshap._models import Weighing, fit_weighted, is_frozen
-from fairshap._problem import Setting, warn_of_copies
+from fairshap._problem import Problem, warn_of_copies
 from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.attribution import Explanation
-from fairshap.edits import Recipe
+from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import (
     CopiedAttributeWarning,
     FewReferencesWarning,
@@ -105,7 +105,7 @@ class CrossValidation:
     """A table with its folds; the template reads parts of it and has the estimator that is trained."""
 
     template: "FairSHAP"
-    problem: Setting
+    problem: Problem
     folds: Folds
     seed: int
 
@@ -303,7 +303,7 @@ def said_once() -> Iterator[None]:
         yield
 
 
-def check_two_labels(problem: Setting, what: str) -> None:
+def check_two_labels(problem: Problem, what: str) -> None:
     """Raise an error unless there are two labels, and the attribute is a column of the table."""
     classes = problem.y.classes
     if classes is None or len(classes) != 2:
@@ -337,7 +337,7 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def best_threshold(sampler: "FairSHAP", problem: Setting) -> float:
+def best_threshold(sampler: "FairSHAP", problem: Problem) -> float:
     """Return the threshold that makes DR, DP and EO lowest on folds, for at most a point of accuracy."""
     what = "threshold='auto'"
     check_two_labels(problem, what)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from fairshap._models.scorer import Scorer
-from fairshap._problem import Groups, Setting
+from fairshap._problem import Groups, Problem
 from fairshap._typing import Floats, Ints
 
 # The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
@@ -22,15 +22,15 @@ class Risk:
     ----------
     scorer : Scorer
         The model.
-    setting : Setting
+    problem : Problem
         The table that rows are taken from, and what its attribute is switched between.
     """
 
-    def __init__(self, scorer: Scorer, setting: Setting) -> None:
+    def __init__(self, scorer: Scorer, problem: Problem) -> None:
         self.scorer = scorer
-        self.setting = setting
+        self.problem = problem
         #: How many rows the model is asked about at a time.
-        width = max(len(setting.table.names), scorer.width, scorer.n_classes)
+        width = max(len(problem.table.names), scorer.width, scorer.n_classes)
         self.call_rows = max(1, CALL_CELLS // width)
 
     @cached_property
@@ -41,7 +41,7 @@ class Risk:
         """
         if self.scorer.has_probabilities:
             return 1.0
-        table = self.setting.table
+        table = self.problem.table
         rows = np.unique(np.linspace(0, table.n_rows - 1, _UNIT_ROWS).astype(np.int64))
         outputs = self.scorer(table.store.mix([rows] * len(table.names)))
         # Outputs that are all 0 have neither size nor spread.
@@ -50,7 +50,7 @@ class Risk:
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""
         parts = np.split(rows, range(self.call_rows, len(rows), self.call_rows))
-        n_columns = len(self.setting.table.names)
+        n_columns = len(self.problem.table.names)
         return np.concatenate([self.of_mixes([part] * n_columns, part) for part in parts])
 
     def of_mixes(self, sources: Sequence[Ints], owners: Ints) -> Floats:
@@ -59,13 +59,13 @@ class Risk:
         The largest or the mean ``|f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the
         ``owners`` is compared by.
         """
-        groups = self.setting.groups
+        groups = self.problem.groups
         mixed = list(sources)
         scores = []
         for alternative in range(groups.donors.shape[1]):
-            for column in self.setting.columns:
+            for column in self.problem.columns:
                 mixed[column] = groups.donors[owners, alternative]
-            scores.append(self.scorer(self.setting.table.store.mix(mixed)))
+            scores.append(self.scorer(self.problem.table.store.mix(mixed)))
         return risk_of_scores(groups, scores)
 
 

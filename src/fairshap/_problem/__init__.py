@@ -3,17 +3,17 @@
 from fairshap._problem.attribute import quantities, read_attribute, split_quantity
 from fairshap._problem.copies import warn_of_copies
 from fairshap._problem.groups import COMPARISONS, Comparison, Groups, Privileged
-from fairshap._problem.problem import Hiding, Setting, check_order, check_weights
-from fairshap._problem.target import Labels, is_continuous, read_target
+from fairshap._problem.problem import Hiding, Problem, check_order, check_weights
+from fairshap._problem.target import Target, is_continuous, read_target
 
 __all__ = [
     "COMPARISONS",
     "Comparison",
     "Groups",
     "Hiding",
-    "Labels",
+    "Target",
     "Privileged",
-    "Setting",
+    "Problem",
     "check_order",
     "check_weights",
     "is_continuous",

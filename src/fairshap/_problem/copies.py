@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from fairshap._frames import Table, factorize
 from fairshap._messages import warn
-from fairshap._problem.problem import Setting
+from fairshap._problem.problem import Problem
 from fairshap._typing import Bools, Ints
 from fairshap.exceptions import CopiedAttributeWarning
 
@@ -26,16 +26,16 @@ _FIRST_ROWS, _MOST_COLUMNS = 2000, 100
 _NAMED = 5
 
 
-def warn_of_copies(setting: Setting) -> None:
+def warn_of_copies(problem: Problem) -> None:
     """Warn of columns that tell the attribute exactly, alone or two together.
 
     The model can take the attribute from them: switched, it changes little, and the risk looks small. It is
     a matter of the whole table, so that it is not looked for in each fold.
     """
     found = [
-        (" with ".join(repr(setting.table.names[column]) for column in columns), name)
-        for name, values in _attributes(setting)
-        for columns in find_copies(setting, values)
+        (" with ".join(repr(problem.table.names[column]) for column in columns), name)
+        for name, values in _attributes(problem)
+        for columns in find_copies(problem, values)
     ]
     if not found:
         return
@@ -43,7 +43,7 @@ def warn_of_copies(setting: Setting) -> None:
     if len(found) > _NAMED:
         said += f"; and {len(found) - _NAMED} more do"
     # To an attribute beside the table no column of it can be added.
-    too = "" if setting.added else ", or name it in sensitive too, so that they are switched together"
+    too = "" if problem.added else ", or name it in sensitive too, so that they are switched together"
     warn(
         f"{said}. A model can read the attribute from there: it then reacts too little to a switch of the "
         f"attribute alone, and its discriminative risk is too small. Leave such a column out of X{too}.",
@@ -52,7 +52,7 @@ def warn_of_copies(setting: Setting) -> None:
     )
 
 
-def find_copies(setting: Setting, values: Ints) -> list[tuple[int, ...]]:
+def find_copies(problem: Problem, values: Ints) -> list[tuple[int, ...]]:
     """Return the columns, one or two together, each value of which goes with one value of the attribute.
 
     Of two together, each has a value that tells the attribute by itself, as the dummies of an attribute of
@@ -60,18 +60,18 @@ def find_copies(setting: Setting, values: Ints) -> list[tuple[int, ...]]:
 
     Parameters
     ----------
-    setting : Setting
+    problem : Problem
         The table.
     values : ndarray of int, shape (rows,)
         The attribute of each row as a number, -1 where it is missing.
     """
     rows = np.flatnonzero(values >= 0)
-    whole = _Columns(setting.table, rows, values[rows])
-    first = _Columns(setting.table, some := rows[_some_of_each(values[rows])], values[some])
+    whole = _Columns(problem.table, rows, values[rows])
+    first = _Columns(problem.table, some := rows[_some_of_each(values[rows])], values[some])
     others = [
         column
-        for column in range(len(setting.table.names))
-        if column not in setting.columns and 1 < first.n_values([column]) <= _MOST_VALUES
+        for column in range(len(problem.table.names))
+        if column not in problem.columns and 1 < first.n_values([column]) <= _MOST_VALUES
     ]
     alone = [(j,) for j in others if first.tell([j]) and whole.tell_for_sure([j])]
     parts = [j for j in others if (j,) not in alone and first.tell_partly(j, 1)]
@@ -81,15 +81,15 @@ def find_copies(setting: Setting, values: Ints) -> list[tuple[int, ...]]:
     return [*alone, *pairs]
 
 
-def _attributes(setting: Setting) -> Iterator[tuple[Hashable, Ints]]:
+def _attributes(problem: Problem) -> Iterator[tuple[Hashable, Ints]]:
     """Yield what must not be told: which group a row is in, and of several attributes each one too."""
-    side = setting.groups.side.astype(np.int64)
-    yield setting.groups.name, side
-    if len(setting.columns) > 1:
-        for column in setting.columns:
-            name = setting.table.names[column]
+    side = problem.groups.side.astype(np.int64)
+    yield problem.groups.name, side
+    if len(problem.columns) > 1:
+        for column in problem.columns:
+            name = problem.table.names[column]
             # Where it is missing, the row is on no side.
-            yield name, np.where(side < 0, -1, factorize(setting.table.column(column), name))
+            yield name, np.where(side < 0, -1, factorize(problem.table.column(column), name))
 
 
 def _some_of_each(values: Ints) -> Ints:

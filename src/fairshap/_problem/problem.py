@@ -11,7 +11,7 @@ from fairshap._frames import Store, Table, is_missing, open_store, read_column, 
 from fairshap._messages import listing, warn
 from fairshap._problem.attribute import known_values
 from fairshap._problem.groups import Groups, Privileged
-from fairshap._problem.target import Labels
+from fairshap._problem.target import Target
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, OrderWarning, TargetError
 
@@ -20,7 +20,7 @@ _VALUES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Problem:
     """A table, the sensitive attribute that goes with it, and the groups that it makes.
 
     Parameters
@@ -38,7 +38,7 @@ class Setting:
         Which values are privileged, as the user said it.
     added : tuple
         The attributes as they were added; none where they are columns of the user's table.
-    target : Labels, or None
+    target : Target, or None
         The target, if it was given.
     sample_weight : ndarray of float, or None
         The weights of the rows, if they were given.
@@ -50,7 +50,7 @@ class Setting:
     groups: Groups
     privileged: Privileged
     added: tuple[Any, ...] = ()
-    target: Labels | None = None
+    target: Target | None = None
     sample_weight: Floats | None = None
 
     @classmethod
@@ -68,12 +68,12 @@ class Setting:
         bins: int | None = None,
         is_quantity: bool | None = None,
         **options: Any,
-    ) -> "Setting":
+    ) -> "Problem":
         """Return the problem of a table whose attribute is one of its columns, or several, or beside it.
 
         ``is_fitted`` says that the model to be explained exists already, so that a numbering of words, which
         it cannot know, is refused. ``positive``, ``bins`` and ``is_quantity`` are those of
-        :meth:`Labels.read`, the other options those of :meth:`Groups.read`.
+        :meth:`Target.read`, the other options those of :meth:`Groups.read`.
         """
         problem = cls._read_groups(X, sensitive, privileged, sensitive_features, is_fitted, options)
         if y is not None:
@@ -81,7 +81,7 @@ class Setting:
         n_rows = problem.own.n_rows
         return replace(
             problem,
-            target=None if y is None else Labels.read(y, n_rows, positive, bins, is_quantity),
+            target=None if y is None else Target.read(y, n_rows, positive, bins, is_quantity),
             sample_weight=check_weights(sample_weight, n_rows),
         )
 
@@ -94,7 +94,7 @@ class Setting:
         sensitive_features: Any,
         is_fitted: bool,
         options: dict[str, Any],
-    ) -> "Setting":
+    ) -> "Problem":
         table = Table.read(X)
         if sensitive_features is None:
             if sensitive is None:
@@ -131,7 +131,7 @@ class Setting:
         return cls(table, Table.of(store), columns, groups, privileged, tuple(added))
 
     @property
-    def y(self) -> Labels:
+    def y(self) -> Target:
         """The target, for steps that cannot do without one."""
         if self.target is None:
             raise TargetError("fairshap requires y to be passed, but the target y is None.")
@@ -156,15 +156,15 @@ class Setting:
         """Which values are privileged in parts of this table, which need not hold all of them."""
         return known_values(self.privileged, self.groups.name)
 
-    def with_references(self, R: Native) -> "Setting":
-        """Return the setting of this table's rows with those of R, one for each, below them."""
+    def with_references(self, R: Native) -> "Problem":
+        """Return the problem of this table's rows with those of R, one for each, below them."""
         table = self.own.above(R)
         if self.added:
             table = Table.of(self.table.store.stack(self._with_attribute(R)))
         return replace(self, table=table)
 
-    def with_cells(self, X: Native) -> "Setting":
-        """Return the setting of the same rows with other cells; the attribute and the groups stay."""
+    def with_cells(self, X: Native) -> "Problem":
+        """Return the problem of the same rows with other cells; the attribute and the groups stay."""
         own = Table.read(X)
         return replace(self, own=own, table=Table.of(self._with_attribute(X)) if self.added else own)
 
@@ -323,13 +323,13 @@ class Hiding:
     values: tuple[Any, ...] | None
 
     @classmethod
-    def of(cls, setting: Setting, hold: bool) -> "Hiding":
+    def of(cls, problem: Problem, hold: bool) -> "Hiding":
         """Return how the attribute of a table is hidden: its columns held at one value, or left out."""
-        columns = () if setting.added else setting.columns
+        columns = () if problem.added else problem.columns
         if not hold:
             return cls(columns, None)
-        row = np.flatnonzero(setting.groups.side >= 0)[:1]
-        return cls(columns, tuple(setting.own.store.values(column, row)[0] for column in columns))
+        row = np.flatnonzero(problem.groups.side >= 0)[:1]
+        return cls(columns, tuple(problem.own.store.values(column, row)[0] for column in columns))
 
     @property
     def dropped(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ _USUAL, _LEAST_ROWS = 10, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class Target:
     """The target, and which rows have the same one: rows of one class, or of one bin of a quantity.
 
     Parameters
@@ -49,7 +49,7 @@ class Labels:
         """The positive label, None if there is none."""
         return None if self.classes is None or self.positive is None else self.classes[self.positive]
 
-    def of_rows(self, rows: Ints) -> "Labels":
+    def of_rows(self, rows: Ints) -> "Target":
         """Return the target of some rows."""
         return replace(self, codes=self.codes[rows], values=self.values[rows])
 
@@ -61,7 +61,7 @@ class Labels:
         positive: Any = None,
         bins: int | None = None,
         is_quantity: bool | None = None,
-    ) -> "Labels":
+    ) -> "Target":
         """Return the labels of a target.
 
         By default it is a quantity if it has more than two values and some are no whole numbers, or if it is
@@ -69,10 +69,10 @@ class Labels:
 
         Examples
         --------
-        >>> labels = Labels.read(["bad", "good", "bad"], 3, positive="bad")
+        >>> labels = Target.read(["bad", "good", "bad"], 3, positive="bad")
         >>> labels.codes.tolist(), labels.positive
         ([0, 1, 0], 0)
-        >>> Labels.read([0.5, 3.5, 2.5, 9.0], 4).names
+        >>> Target.read([0.5, 3.5, 2.5, 9.0], 4).names
         ('a target of 0.5 to 2.5', 'a target of 3.5 to 9')
         """
         values = read_target(y, n_rows)

@@ -39,8 +39,8 @@ class Game:
     # Read when it is needed: a game that is played otherwise never asks.
     @cached_property
     def _active(self) -> Bools:
-        cells = self.risk.setting.table.differ(self.rows, self.references)
-        cells[:, list(self.risk.setting.columns)] = False
+        cells = self.risk.problem.table.differ(self.rows, self.references)
+        cells[:, list(self.risk.problem.columns)] = False
         return self.players.differ(cells[:, : len(self.players.of_column)])
 
     @cached_property
@@ -54,7 +54,7 @@ class Game:
 
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose coalitions, that many each, fit into one call of the model."""
-        width = len(self.risk.setting.table.names)
+        width = len(self.risk.problem.table.names)
         size = max(1, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
         return np.split(pairs, range(size, len(pairs), size))
 
@@ -92,20 +92,20 @@ class Game:
         own, other = self.rows[pairs], self.references[pairs]
         sources = [np.where(from_reference[:, player], other, own) for player in self.players.of_column]
         # An attribute that was added is no player's column; the risk sets it.
-        sources += [own] * (len(self.risk.setting.table.names) - len(sources))
+        sources += [own] * (len(self.risk.problem.table.names) - len(sources))
         return self.risk.of_mixes(sources, own)
 
     def _fingerprints(self, pairs: Ints, active: Ints, coalitions: Bools, salt: int) -> Hashes:
         """Return a fingerprint of every mixed row, flattened: equal rows have equal ones."""
-        setting = self.risk.setting
-        own = setting.table.hashes(self.rows[pairs], salt)
-        other = setting.table.hashes(self.references[pairs], salt)
-        columns = list(setting.columns)
+        problem = self.risk.problem
+        own = problem.table.hashes(self.rows[pairs], salt)
+        other = problem.table.hashes(self.references[pairs], salt)
+        columns = list(problem.columns)
         other[:, columns] = 0
-        if setting.groups.by_row:
+        if problem.groups.by_row:
             # Where the attribute's alternatives are the row's own, rows differ by them as well.
-            for k, rows in enumerate(setting.groups.donors[self.rows[pairs]].T):
-                other[:, columns] += setting.table.hashes(rows, salt + 2 * (k + 1))[:, columns]
+            for k, rows in enumerate(problem.groups.donors[self.rows[pairs]].T):
+                other[:, columns] += problem.table.hashes(rows, salt + 2 * (k + 1))[:, columns]
         hashes = np.repeat(other.sum(axis=1, dtype=np.uint64)[:, None], len(coalitions), axis=1)
         change = np.zeros((len(pairs), len(self.players.names)), dtype=np.uint64)
         for column, player in enumerate(self.players.of_column):

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._models import NotNativeError, Risk, Scorer
-from fairshap._problem import Privileged, Setting
+from fairshap._problem import Privileged, Problem
 from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._calls import Game
@@ -114,7 +114,7 @@ def explain(
     """
     explainer = make_explainer(explainer)
     options = explainer.options(threshold, random_state, n_jobs, verbose)
-    setting = Setting.read(
+    problem = Problem.read(
         X,
         y,
         sensitive=sensitive,
@@ -126,27 +126,27 @@ def explain(
     )
     if isinstance(R, MatchPlan):
         plan = R
-        plan.check_fits(setting.table.n_rows)
+        plan.check_fits(problem.table.n_rows)
     else:
-        n = setting.table.n_rows
-        setting = setting.with_references(R)
+        n = problem.table.n_rows
+        problem = problem.with_references(R)
         rows = np.arange(n)
         plan = MatchPlan(2 * n, rows, rows + n, np.ones(n), np.zeros(n))
-    return explain_matched(model, setting, plan, explainer.players(setting.own), options)
+    return explain_matched(model, problem, plan, explainer.players(problem.own), options)
 
 
 def explain_matched(
-    model: Any, setting: Setting, plan: MatchPlan, players: Players, options: Options
+    model: Any, problem: Problem, plan: MatchPlan, players: Players, options: Options
 ) -> Explanation:
     """Return the explanation of a fitted model on a table whose rows are matched."""
-    risk = Risk(Scorer(model), setting)
-    players.check_alone(setting.columns)
+    risk = Risk(Scorer(model), problem)
+    players.check_alone(problem.columns)
     pairs = plan
-    if setting.groups.by_row:
+    if problem.groups.by_row:
         # A quantity that is missing has no side, and so no value to be compared with.
-        pairs = plan.of_rows(setting.groups.side[plan.row] >= 0)
+        pairs = plan.of_rows(problem.groups.side[plan.row] >= 0)
     by_calls = Game(risk, players, pairs.row, pairs.reference)
-    rows = Rows(pairs, players, len(setting.groups.side), risk.unit)
+    rows = Rows(pairs, players, len(problem.groups.side), risk.unit)
     game, route = native_game(by_calls, options)
     seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
     if route == "trees":
@@ -162,11 +162,11 @@ def explain_matched(
 
 def explain_again(explanation: Explanation, model: Any, X: Native, original: Native) -> Explanation:
     """Explain another model on the rows with other cells, against the references as they were."""
-    setting = explanation.problem.with_cells(X).with_references(original)
+    problem = explanation.problem.with_cells(X).with_references(original)
     plan = explanation.match_plan
-    if plan.n_rows == len(setting.groups.side):
+    if plan.n_rows == len(problem.groups.side):
         plan = plan.to_rows_below()
-    return explain_matched(model, setting, plan, explanation.features, explanation.options)
+    return explain_matched(model, problem, plan, explanation.features, explanation.options)
 
 
 def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairshap._frames import Players, make_frame
 from fairshap._models import Risk
-from fairshap._problem import Labels, Setting
+from fairshap._problem import Problem, Target
 from fairshap._ties import exceeds
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._explainer import Options
@@ -65,9 +65,9 @@ class Explanation:
     options: Options
 
     @property
-    def problem(self) -> Setting:
+    def problem(self) -> Problem:
         """The table with its groups and target."""
-        return self.risk_function.setting
+        return self.risk_function.problem
 
     @property
     def model(self) -> Any:
@@ -200,7 +200,7 @@ class Explanation:
         return edited, taken
 
 
-def default_threshold(target: Labels | None) -> float:
+def default_threshold(target: Target | None) -> float:
     """Return the paper's threshold in units of the output; a regressor's goes by the target's spread."""
     if target is None or target.classes is not None:
         return _THRESHOLD

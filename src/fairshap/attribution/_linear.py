@@ -40,12 +40,12 @@ class LinearGame:
     def __init__(
         self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
     ) -> None:
-        self.table = read_linear(risk.scorer, risk.setting.table)
-        self.groups, self.columns = risk.setting.groups, list(risk.setting.columns)
+        self.table = read_linear(risk.scorer, risk.problem.table)
+        self.groups, self.columns = risk.problem.groups, list(risk.problem.columns)
         self.rows, self.references = rows, references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
-        self.is_player = np.zeros((len(risk.setting.table.names), len(players.names)))
+        self.is_player = np.zeros((len(risk.problem.table.names), len(players.names)))
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
         self.is_player[self.columns] = 0.0
 

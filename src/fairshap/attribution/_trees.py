@@ -75,18 +75,18 @@ class TreeGame:
     def __init__(
         self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
     ) -> None:
-        self.groups = risk.setting.groups
+        self.groups = risk.problem.groups
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        table = rank_table(risk.scorer, risk.setting.table)
+        table = rank_table(risk.scorer, risk.problem.table)
         ensemble = table.ensemble
         if ensemble.scale == 0:
             raise NotNativeError("its trees count nothing")
-        own = (table.column >= 0) & ~np.isin(table.column, risk.setting.columns)
+        own = (table.column >= 0) & ~np.isin(table.column, risk.problem.columns)
         player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
         self.walker = make_walker(
             ensemble.trees,
-            np.isin(table.column, risk.setting.columns),
+            np.isin(table.column, risk.problem.columns),
             table.ranks,
             player,
             len(players.names),

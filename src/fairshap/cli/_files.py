@@ -13,7 +13,7 @@ from fairshap import Edits
 from fairshap._files import check_folder, write_atomically
 from fairshap._io import MARKED, Mark, Source
 from fairshap.cli._options import STANDARD, TaskOptions
-from fairshap.edits import Checksums, has_checksums
+from fairshap.edits._ledger import Checksums, has_checksums
 from fairshap.exceptions import FileError, LedgerError
 
 

@@ -22,7 +22,7 @@ from fairshap._models import ColumnEncoder, is_frozen
 from fairshap.cli._files import check_writable
 from fairshap.cli._options import ConstraintOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, plain
-from fairshap.cli._problem import Problem, open_problem
+from fairshap.cli._problem import CommandTable, open_problem
 from fairshap.exceptions import FileError, MissingExtraError, ModelError
 
 # Rows from which on it helps to train in several threads.
@@ -39,7 +39,7 @@ def open_task(
     force: bool = False,
     limits: ConstraintOptions | None = None,
     trains: str = "",
-) -> tuple[Problem, Any]:
+) -> tuple[CommandTable, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
     The model is an estimator, or a fitted one from a file, frozen; then the columns and labels become those
@@ -237,7 +237,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def fit_to_table(model: Any, path: Path, problem: Problem) -> None:
+def fit_to_table(model: Any, path: Path, problem: CommandTable) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
     name = str(path)
     _arrange_columns(model, name, problem)
@@ -256,7 +256,7 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:200]}"
 
 
-def _arrange_columns(model: Any, name: str, problem: Problem) -> None:
+def _arrange_columns(model: Any, name: str, problem: CommandTable) -> None:
     names = _feature_names(model)
     columns = list(problem.X.columns)
     if names is None:
@@ -299,7 +299,7 @@ def _feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _arrange_labels(model: Any, name: str, problem: Problem) -> None:
+def _arrange_labels(model: Any, name: str, problem: CommandTable) -> None:
     if getattr(model, "classes_", None) is None or not hasattr(model, "predict"):
         raise ModelError(f"the model {name!r} is no fitted classifier.")
     classes = list(model.classes_)

@@ -11,7 +11,8 @@ import typer
 
 from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
 from fairshap._io import Source
-from fairshap.edits import REJECTIONS, EditConstraints
+from fairshap.edits import EditConstraints
+from fairshap.edits._constraints import REJECTIONS
 from fairshap.exceptions import MissingExtraError
 
 #: The name of standard input and output.

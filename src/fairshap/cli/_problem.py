@@ -27,7 +27,7 @@ _RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
 
 
 @dataclass(slots=True)
-class Problem:
+class CommandTable:
     """A table with its target and its groups, and notes on what was inferred."""
 
     source: _io.Source
@@ -91,7 +91,7 @@ def read_source(options: FileOptions) -> _io.Source:
     )
 
 
-def open_problem(task: TaskOptions, ledger: str | None = None) -> Problem:
+def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
     """Return the table and what its columns mean; the ledger is that of a repaired table."""
     source = read_source(task)
     frame, built_in = source.frame, source.dataset
@@ -123,7 +123,7 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> Problem:
         if name != target and inferred.note
     ]
     repaired, said = find_repair(source, task, ledger)
-    return Problem(
+    return CommandTable(
         source=source,
         X=frame.drop(columns=target),
         y=y,

@@ -14,7 +14,7 @@ from fairshap.cli._files import check_writable, how_to_check, repaired_files, wr
 from fairshap.cli._options import FileOptions, Force, RunOptions, is_standard, option
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
-from fairshap.edits import Checksums
+from fairshap.edits._ledger import Checksums
 from fairshap.exceptions import FileError
 
 

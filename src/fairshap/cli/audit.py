@@ -14,7 +14,7 @@ from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures, records
-from fairshap.cli._problem import Problem
+from fairshap.cli._problem import CommandTable
 from fairshap.model_selection import evaluate, evaluate_fitted
 
 
@@ -89,7 +89,7 @@ def _columns(repair: FairSHAP) -> pd.DataFrame:
     return frame.sort_values("mean_attribution", ascending=False, ignore_index=True)
 
 
-def _rows(repair: FairSHAP, problem: Problem, top: int) -> pd.DataFrame:
+def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
     """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
     explanation = repair.explanation_
     matches = explanation.match_plan.frame()
@@ -115,14 +115,14 @@ def _rows(repair: FairSHAP, problem: Problem, top: int) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=names)
 
 
-def _group_of(problem: Problem, row: int) -> str:
+def _group_of(problem: CommandTable, row: int) -> str:
     value = problem.X[problem.sensitive].iloc[row]
     return " / ".join(map(str, value)) if isinstance(value, pd.Series) else str(value)
 
 
 def _print(
     output: Output,
-    problem: Problem,
+    problem: CommandTable,
     measured: Evaluation,
     groups: pd.DataFrame,
     columns: pd.DataFrame,

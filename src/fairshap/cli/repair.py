@@ -24,7 +24,7 @@ from fairshap.cli._options import (
     selector_of,
 )
 from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures, records
-from fairshap.cli._problem import Problem
+from fairshap.cli._problem import CommandTable
 
 
 def repair(
@@ -63,7 +63,7 @@ def repair(
 
 def repair_table(
     output: Output,
-    problem: Problem,
+    problem: CommandTable,
     estimator: Any,
     retrained: Any,
     selector: SelectorOptions,
@@ -125,7 +125,7 @@ def write_repair(
     context: typer.Context,
     task: TaskOptions,
     files: TableFiles,
-    problem: Problem,
+    problem: CommandTable,
     repair: FairSHAP,
     measured: Evaluation | None,
 ) -> None:
@@ -143,7 +143,7 @@ def write_repair(
     write_all(asked, lambda: problem.source.save(out, content, force=force), force=force)
 
 
-def _settings(task: TaskOptions, problem: Problem, repair: FairSHAP) -> dict[str, Any]:
+def _settings(task: TaskOptions, problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
     """Return how a repair was made, for the mark of the table; of a model's file only the name."""
     found = problem.describe()
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
@@ -157,7 +157,7 @@ def print_repair(
     output: Output,
     task: TaskOptions,
     files: TableFiles,
-    problem: Problem,
+    problem: CommandTable,
     repair: FairSHAP,
     measured: Evaluation | None,
 ) -> None:

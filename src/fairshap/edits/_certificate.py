@@ -9,7 +9,8 @@ import numpy as np
 from fairshap._frames import Library, make_frame
 from fairshap._models import Risk
 from fairshap._typing import Bools, Floats, Native
-from fairshap.attribution import Explanation, replay
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
 from fairshap.metrics import ParityBound
 from fairshap.metrics._tables import parity_bound, row_risks
@@ -116,7 +117,7 @@ class Evidence:
     def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
         """The bound on demographic parity, and demographic parity itself, before and after."""
         risk = self.explanation.risk_function
-        after = Risk(risk.scorer, risk.setting.with_cells(self._repaired()))
+        after = Risk(risk.scorer, risk.problem.with_cells(self._repaired()))
         return _bound(risk), _bound(after)
 
     def bounds_frame(self) -> Native:
@@ -136,5 +137,5 @@ class Evidence:
 def _bound(risk: Risk) -> tuple[ParityBound, float]:
     """Return the bound of a table, and the gap in its rate of positive predictions."""
     bound = parity_bound(risk)
-    positive, side = risk.scorer(risk.setting.table.native) > 0.5, risk.setting.groups.side
+    positive, side = risk.scorer(risk.problem.table.native) > 0.5, risk.problem.groups.side
     return bound, abs(float(positive[side == 1].mean() - positive[side == 0].mean()))

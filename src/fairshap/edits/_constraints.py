@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 from fairshap._frames import Players, Table
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import Risk
-from fairshap._problem import Groups, Labels
+from fairshap._problem import Groups, Target
 from fairshap._ties import exceeds
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints, Sides
-from fairshap.attribution import Explanation, risk_when_replaced
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError
 
 GROUPS = ("both", "unprivileged", "privileged")
@@ -252,7 +253,7 @@ def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: 
 
     Of a label it is minus its score, in whatever unit that is; of a quantity the distance to it.
     """
-    table, scorer, labels = risk.setting.table, risk.scorer, risk.setting.y
+    table, scorer, labels = risk.problem.table, risk.scorer, risk.problem.y
     codes = _positions(labels, getattr(scorer.model, "classes_", None))
     miss = np.empty(len(rows))
     for part in np.split(np.arange(len(rows)), range(risk.call_rows, len(rows), risk.call_rows)):
@@ -270,7 +271,7 @@ def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: 
     return miss
 
 
-def _positions(labels: Labels, known: Any) -> Ints:
+def _positions(labels: Target, known: Any) -> Ints:
     """Return where the label of each row stands among those that the model knows, which may be more.
 
     A model may also have been trained on the numbers of the labels, from 0 on.

@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from fairshap._frames import open_store
 from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
 
@@ -74,21 +74,21 @@ class Counterfactuals:
     columns: tuple[int, ...]
 
     @classmethod
-    def make(cls, setting: Setting, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
+    def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
         """Return a counterfactual of each of some rows for each value that its own is compared with.
 
         Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
         none.
         """
-        if setting.added:
+        if problem.added:
             raise InputError(
-                f"{setting.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
+                f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
                 "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
                 "into X."
             )
-        groups = setting.groups
+        groups = problem.groups
         rows = rows[groups.side[rows] >= 0]
-        cells = [setting.table.column(column) for column in setting.columns]
+        cells = [problem.table.column(column) for column in problem.columns]
         of, donor = [], []
         for others in groups.donors[rows].T:
             differ = np.any([column[rows] != column[others] for column in cells], axis=0)
@@ -97,10 +97,10 @@ class Counterfactuals:
         row_of, donors = np.concatenate(of), np.concatenate(donor)
         order = np.argsort(row_of, kind="stable")
         row_of, donors = row_of[order], donors[order]
-        n = setting.table.n_rows
+        n = problem.table.n_rows
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         weight = weight / (1 + np.bincount(row_of, minlength=n))
-        return cls(row_of, donors, np.concatenate([weight, weight[row_of]]), setting.columns)
+        return cls(row_of, donors, np.concatenate([weight, weight[row_of]]), problem.columns)
 
     def add_to(self, X: Native) -> Native:
         """Return a table with the counterfactuals of its rows below them.

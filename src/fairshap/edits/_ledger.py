@@ -13,7 +13,7 @@ import numpy as np
 
 from fairshap._files import write_atomically
 from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.edits._values import from_text, to_text
 from fairshap.exceptions import InputError, LedgerError
@@ -94,7 +94,7 @@ class Edits:
         return f"Edits({len(self)} cells in {rows} rows and {columns} columns)"
 
     @classmethod
-    def of_cells(cls, problem: Setting, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
+    def of_cells(cls, problem: Problem, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
         """Return the edits that replace single cells by those of references, rows of the problem's table.
 
         That table is the user's own, or the user's own with the references below it.

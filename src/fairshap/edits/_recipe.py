@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fairshap._frames import Players
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
-from fairshap.attribution import Explanation, explain_again
+from fairshap.attribution import Explanation
+from fairshap.attribution._explain import explain_again
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._counterfactuals import CounterfactualRows, Counterfactuals, check_counterfactuals
 from fairshap.edits._ledger import Edits
@@ -58,7 +59,7 @@ class Recipe:
         make_constraints(self.constraints)
         check_counterfactuals(self.counterfactuals)
 
-    def check(self, problem: Setting, players: Players) -> None:
+    def check(self, problem: Problem, players: Players) -> None:
         """Raise an error if constraints or thresholds name columns that the table does not have."""
         self.constraints.features(problem.own, players)
         check_columns(self.selector, players)

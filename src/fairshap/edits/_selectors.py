@@ -1,6 +1,5 @@
 """Selectors: from an explanation to the cells that are edited."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -8,10 +7,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._ties import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
-from fairshap.attribution import Explanation, best_players, check_threshold
+from fairshap.attribution import Explanation
+from fairshap.attribution._explainer import check_threshold
+from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
@@ -20,25 +21,28 @@ from fairshap.exceptions import InputError
 ByColumn: TypeAlias = Mapping[Any, float] | None
 
 
-class Selector(BaseEstimator, ABC):
-    """Chooses the cells to edit from an explanation; what all selectors share."""
+class Selector(BaseEstimator):
+    """Chooses the cells to edit from an explanation: the base of all selectors.
+
+    A selector of your own has an ``_is_enough`` that says which Shapley values lead to an edit.
+    """
 
     #: The rounds of explaining and selecting, each with a model trained on the table as edited so far.
     max_rounds: int = 1
 
-    @abstractmethod
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
+        return
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002 - for selectors that have a threshold
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return None
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return problem.own.n_rows * len(problem.own.names)
 
-    def after(self, n_edits: int, problem: Setting) -> "Selector":  # noqa: ARG002 - for budgets
+    def after(self, n_edits: int, problem: Problem) -> "Selector":  # noqa: ARG002 - for budgets
         """Return the selector of the next round, after so many edits."""
         return self
 
@@ -102,9 +106,9 @@ class Selector(BaseEstimator, ABC):
         """Return which features of some rows are to be edited, constraints within a row aside."""
         return self._is_enough(explanation)[rows]
 
-    @abstractmethod
-    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
+    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
         """Say whether some value was large enough for an edit, and if not why, in words."""
+        return True, f"{self!r} chose no cell"
 
 
 class Threshold(Selector):
@@ -191,11 +195,11 @@ class Budget(Selector):
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self.threshold
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return int(self.n_cells * super().max_cells(problem)) if self.n_cells < 1 else int(self.n_cells)
 
-    def after(self, n_edits: int, problem: Setting) -> Selector:
+    def after(self, n_edits: int, problem: Problem) -> Selector:
         """Return the selector of the next round, with what is left of the budget."""
         return Budget(self.max_cells(problem) - n_edits, threshold=self.threshold)
 
@@ -312,11 +316,11 @@ class Iterative(Selector):
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self._inner.reach(default)
 
-    def max_cells(self, problem: Setting) -> int:
+    def max_cells(self, problem: Problem) -> int:
         """Return the largest number of cells that are edited."""
         return self._inner.max_cells(problem)
 
-    def after(self, n_edits: int, problem: Setting) -> Selector:
+    def after(self, n_edits: int, problem: Problem) -> Selector:
         """Return the selector of the next round."""
         return self._inner.after(n_edits, problem)
 

@@ -1,8 +1,8 @@
 """Matching: a similar real row of the other group for every row."""
 
 from fairshap.matching._diagnostics import Diagnostics
-from fairshap.matching._match import Matching, match, match_rows
-from fairshap.matching._matcher import Matcher, NearestMatcher, Pairing
+from fairshap.matching._match import match
+from fairshap.matching._matcher import Matcher, NearestMatcher
 from fairshap.matching._plan import MatchPlan
 from fairshap.matching._transport import TransportMatcher
 
@@ -10,10 +10,7 @@ __all__ = [
     "Diagnostics",
     "MatchPlan",
     "Matcher",
-    "Matching",
     "NearestMatcher",
-    "Pairing",
     "TransportMatcher",
     "match",
-    "match_rows",
 ]

@@ -146,8 +146,8 @@ def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
     matched = np.zeros(plan.n_rows)
     np.add.at(matched, plan.row, plan.weight * plan.distance)
     reference = random_references(basis, plan.n_rows, random_state)[rows]
-    table, side = basis.setting.table, basis.setting.groups.side
-    columns = np.setdiff1d(np.arange(len(table.names)), basis.setting.columns)
+    table, side = basis.problem.table, basis.problem.groups.side
+    columns = np.setdiff1d(np.arange(len(table.names)), basis.problem.columns)
     return Diagnostics(
         matched=matched[rows],
         random=np.sqrt(basis.space.squared_of_pairs(rows, reference)),

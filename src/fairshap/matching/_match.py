@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from fairshap._messages import did_you_mean, listing, warn
-from fairshap._problem import Labels, Privileged, Setting, read_target
+from fairshap._problem import Privileged, Problem, Target, read_target
 from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
@@ -85,7 +85,7 @@ def match(
     matcher = make_matcher(matcher)
     if y is None:
         read_target(y, 0)
-    setting = Setting.read(
+    problem = Problem.read(
         X,
         y,
         sensitive=sensitive,
@@ -95,11 +95,11 @@ def match(
         bins=getattr(matcher, "bins", None),
         min_group_size=min_group_size,
     )
-    return match_rows(setting, matcher, n_jobs=n_jobs, verbose=verbose)
+    return match_rows(problem, matcher, n_jobs=n_jobs, verbose=verbose)
 
 
 def match_rows(
-    setting: Setting,
+    problem: Problem,
     matcher: Matching = "nearest",
     *,
     n_jobs: int | None = None,
@@ -107,14 +107,14 @@ def match_rows(
     random_state: Any = None,
 ) -> MatchPlan:
     """Return the match plan of a table whose groups and target are known."""
-    matcher, labels = make_matcher(matcher, random_state), setting.y
+    matcher, labels = make_matcher(matcher, random_state), problem.y
     if not isinstance(matcher, Matcher):
-        return _ask(matcher, setting, labels)
+        return _ask(matcher, problem, labels)
     matcher.check()
     each = matcher.pairing == "each"
-    table = setting.table
-    space = matcher.space(setting)
-    strata = strata_of(setting.groups, labels, each=each)
+    table = problem.table
+    space = matcher.space(problem)
+    strata = strata_of(problem.groups, labels, each=each)
     with Progress("Matching", table.n_rows, verbose) as progress:
         found = matcher.find(
             space,
@@ -129,9 +129,9 @@ def match_rows(
         weight = weight / np.bincount(row, weight, minlength=table.n_rows)[row]
         order = np.argsort(squared, kind="stable")
         row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
-    basis = Basis(setting, space, strata, found.notes)
+    basis = Basis(problem, space, strata, found.notes)
     plan = MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library, basis)
-    _warn_unmatched(setting, labels, plan, found.why_unmatched)
+    _warn_unmatched(problem, labels, plan, found.why_unmatched)
     _warn_few(strata, labels, matcher.n_neighbors if isinstance(matcher, NearestMatcher) else 1)
     return plan
 
@@ -152,20 +152,20 @@ def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
     )
 
 
-def _ask(matcher: Any, setting: Setting, labels: Labels) -> MatchPlan:
+def _ask(matcher: Any, problem: Problem, labels: Target) -> MatchPlan:
     """Return the plan of the user's own matcher, which is shown the table that the model sees."""
-    groups, names = setting.groups, [setting.table.names[column] for column in setting.columns]
+    groups, names = problem.groups, [problem.table.names[column] for column in problem.columns]
     plan = matcher.match(
-        setting.table.native,
+        problem.table.native,
         labels.values,
         sensitive=names[0] if len(names) == 1 else names,
-        privileged=setting.privileged,
+        privileged=problem.privileged,
         sensitive_features=None,
     )
     name = type(matcher).__name__
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
-    plan.check_fits(setting.table.n_rows)
+    plan.check_fits(problem.table.n_rows)
     ends = groups.side[plan.row], groups.side[plan.reference]
     wrong = (ends[0] < 0) | (ends[1] < 0) | (ends[0] == ends[1])
     if wrong.any():
@@ -175,15 +175,15 @@ def _ask(matcher: Any, setting: Setting, labels: Labels) -> MatchPlan:
             f"that have no value of {groups.name!r}; the first is row {int(plan.row[at])} with row "
             f"{int(plan.reference[at])}. A reference is a row of the other group."
         )
-    _warn_unmatched(setting, labels, plan, [f"{name} gave them none"])
+    _warn_unmatched(problem, labels, plan, [f"{name} gave them none"])
     return plan
 
 
-def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: list[str]) -> None:
+def _warn_unmatched(problem: Problem, labels: Target, plan: MatchPlan, others: list[str]) -> None:
     """Say which rows have no reference, and why."""
     if not len(plan.unmatched):
         return
-    groups = setting.groups
+    groups = problem.groups
     reasons = []
     if groups.n_missing:
         reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
@@ -203,7 +203,7 @@ def _warn_unmatched(setting: Setting, labels: Labels, plan: MatchPlan, others: l
     )
 
 
-def _warn_few(strata: list[Stratum], labels: Labels, n_neighbors: int) -> None:
+def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
     """Say of which labels a side has too few rows, or one that is the reference of many."""
     few, lone = [], []
     for stratum in strata:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
 from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Privileged, Setting
+from fairshap._problem import Privileged, Problem
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
 from fairshap.matching._plan import MatchPlan
@@ -79,9 +79,9 @@ class Matcher(BaseEstimator, ABC):
         """Raise an error unless the parameters make sense."""
         check_choice(self.pairing, "pairing", PAIRINGS)
 
-    def space(self, setting: Setting) -> Space:
+    def space(self, problem: Problem) -> Space:
         """Return the space that distances are taken in."""
-        return Space.of(setting.table, setting.columns)
+        return Space.of(problem.table, problem.columns)
 
     @abstractmethod
     def find(
@@ -164,12 +164,12 @@ class NearestMatcher(Matcher):
             check_number(self.caliper, "caliper", what)
         check_number(self.mismatch, "mismatch", "a cost; give a number from 0 on, such as 2.0.")
 
-    def space(self, setting: Setting) -> Space:
+    def space(self, problem: Problem) -> Space:
         """Return the space that distances are taken in."""
         weights = None
         if self.column_weights is not None:
-            weights = _read_column_weights(self.column_weights, setting)
-        space = Space.of(setting.table, setting.columns, weights, float(self.mismatch))
+            weights = _read_column_weights(self.column_weights, problem)
+        space = Space.of(problem.table, problem.columns, weights, float(self.mismatch))
         if not space.width and (self.column_weights or self.mismatch == 0):
             raise InputError(
                 f"column_weights={self.column_weights!r} and mismatch={self.mismatch!r} leave no column that "
@@ -260,19 +260,19 @@ def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float
         raise InputError(f"{name}={value!r} is not {what}", parameter=name)
 
 
-def _read_column_weights(column_weights: Any, setting: Setting) -> Floats:
+def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:
     """Return the weight of each column of the table; those that are not named weigh 1."""
     if not isinstance(column_weights, Mapping):
         raise InputError(
             f"column_weights={column_weights!r} is not a mapping; give the weights by column, such as "
-            f"column_weights={{{setting.own.names[0]!r}: 2.0}}.",
+            f"column_weights={{{problem.own.names[0]!r}: 2.0}}.",
             parameter="column_weights",
         )
-    weights = np.ones(len(setting.table.names))
+    weights = np.ones(len(problem.table.names))
     named: dict[int, Any] = {}
     for name, weight in column_weights.items():
-        column = setting.table.position(name, "column_weights")
-        if column in setting.columns:
+        column = problem.table.position(name, "column_weights")
+        if column in problem.columns:
             raise ColumnError(
                 f"column_weights names {name!r}, the sensitive attribute, which plays no part in distances. "
                 "Leave it out."

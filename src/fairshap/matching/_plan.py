@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairshap._frames import Library, make_frame
-from fairshap._problem import Setting
+from fairshap._problem import Problem
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError
 from fairshap.matching._space import Space, Stratum
@@ -21,7 +21,7 @@ _KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distanc
 class Basis:
     """What a plan was made from, which is what it is judged by; ``notes`` are what the matcher reports."""
 
-    setting: Setting
+    problem: Problem
     space: Space
     strata: list[Stratum]
     notes: dict[str, Any] = field(default_factory=dict)

@@ -22,7 +22,7 @@ _TOO_LARGE = 1e300
 _OUT_OF_STEPS = 3
 
 
-class Problem(NamedTuple):
+class TransportProblem(NamedTuple):
     """The rows of a stratum, between which mass moves at the cost of their squared distance."""
 
     space: Space
@@ -97,7 +97,7 @@ def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[P
     return Plan(mass, float(log["cost"]) / (n * m)), log["u"], log["v"]
 
 
-def solve_by_pricing(problem: Problem, keys: Ints, max_iter: int | None, tol: float) -> Plan:
+def solve_by_pricing(problem: TransportProblem, keys: Ints, max_iter: int | None, tol: float) -> Plan:
     """Return a plan whose cost is within ``tol`` of the lowest over all pairs, starting with some pairs.
 
     The dual of the best plan over some pairs tells which others have a negative reduced cost, and what no
@@ -158,7 +158,7 @@ def solve_entropically(costs: Floats | sp.coo_array, reg: float, max_iter: int, 
 
 
 def near_pairs(
-    problem: Problem, k: int, u: Floats | None = None, v: Floats | None = None
+    problem: TransportProblem, k: int, u: Floats | None = None, v: Floats | None = None
 ) -> tuple[Ints, Floats, float]:
     """Return the keys of each row's k pairs of lowest reduced cost, both ways, these costs, and a bound.
 
@@ -187,7 +187,7 @@ def near_pairs(
     return np.concatenate([*map(np.ravel, keys)]), np.concatenate([*map(np.ravel, reduced)]), float(bound)
 
 
-def projected_pairs(problem: Problem, n_projections: int) -> Ints:
+def projected_pairs(problem: TransportProblem, n_projections: int) -> Ints:
     """Return the keys of the pairs that one-dimensional plans along random projections use.
 
     Rows are projected as if numbers were standardized and categories one-hot. A missing number stands at the

@@ -10,7 +10,7 @@ from fairshap._frames import Table
 from fairshap._kernels.neighbors.distance import MISMATCH, Costs, squared_distances
 from fairshap._kernels.neighbors.onehot import without_one_hot
 from fairshap._kernels.scaling import mean_and_scale
-from fairshap._problem import Groups, Labels
+from fairshap._problem import Groups, Target
 from fairshap._typing import Bools, Codes, Floats, Ints
 from fairshap.exceptions import InputError
 
@@ -25,7 +25,7 @@ class Stratum(NamedTuple):
     others: Ints
 
 
-def strata_of(groups: Groups, labels: Labels, *, each: bool) -> list[Stratum]:
+def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
     """Return one stratum for each label, or one for each label and unprivileged group."""
     group = groups.group if each else np.minimum(groups.group, 0)
     return [

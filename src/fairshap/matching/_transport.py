@@ -11,7 +11,7 @@ from fairshap.exceptions import NotConvergedWarning
 from fairshap.matching._matcher import Found, Matcher, Pairing, check_choice, check_count, check_number
 from fairshap.matching._solvers import (
     Plan,
-    Problem,
+    TransportProblem,
     conditional,
     load_pot,
     marginal_error,
@@ -134,7 +134,7 @@ class TransportMatcher(Matcher):
         for position, stratum in enumerate(strata):
             if not min(map(len, stratum)):
                 continue
-            problem = Problem(space, *stratum, np.random.default_rng((seed, position)), n_threads)
+            problem = TransportProblem(space, *stratum, np.random.default_rng((seed, position)), n_threads)
             plan = self._solve(problem)
             for mine, theirs, mass in ((*stratum, plan.mass), (*stratum[::-1], plan.mass.T.tocsr())):
                 row, other, weight, share = conditional(mass, float(self.keep))
@@ -159,7 +159,7 @@ class TransportMatcher(Matcher):
             )
         return found
 
-    def _solve(self, problem: Problem) -> Plan:
+    def _solve(self, problem: TransportProblem) -> Plan:
         """Return the plan of one stratum."""
         tol = float(self.tol)
         if self.method == "sliced":

@@ -1,6 +1,6 @@
 """Metrics of labels: accuracy, the differences between groups, and a frame by group."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,16 @@ _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
 #: The groups that a difference is taken between.
 Between: TypeAlias = Literal["groups", "pooled"]
 BETWEEN = ("groups", "pooled")
+
+
+class Options(TypedDict, total=False):
+    """The options of :func:`demographic_parity_difference`, which all differences have."""
+
+    privileged: Privileged
+    positive: Any
+    sample_weight: Any
+    between: Between
+
 
 # What rates are made of: all rows, those predicted positive, those that are positive, those that are both.
 _ALL, _PREDICTED, _POSITIVE, _BOTH = np.eye(4)
@@ -44,6 +54,38 @@ def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     true, predicted = _both_labels(y_true, y_pred)
     weights = _weights(sample_weight, len(true))
     return float(np.average(true == predicted, weights=weights)) if weights.sum() > 0 else 0.0
+
+
+def balanced_accuracy(y_true: Any, y_pred: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+    """Return the mean of the true positive and the true negative rate.
+
+    With more than two labels ``positive`` must be given; all others then count as one.
+
+    Examples
+    --------
+    >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
+    0.5
+    """
+    parts = parts_of(*_positives(y_true, y_pred, positive))
+    found = rates_of(_weights(sample_weight, len(parts)) @ parts)
+    return float(np.nanmean([found["true_positive_rate"], 1 - found["false_positive_rate"]]))
+
+
+def roc_auc(y_true: Any, y_score: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
+    """Return the area under the ROC curve: how often a positive row has a higher score than a negative one.
+
+    Ties count half. ``y_score`` has the score of the positive label, by default the larger of two.
+
+    Examples
+    --------
+    >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    true = _positives(y_true, y_true, positive)[0]
+    weights = _weights(sample_weight, len(true))
+    placed = weights * placements(true, _scores(y_score, len(true)), weights)
+    pairs = weights[true].sum() * weights[~true].sum()
+    return float(placed[true].sum() / pairs) if pairs > 0 else float("nan")
 
 
 def demographic_parity_difference(
@@ -89,19 +131,12 @@ def demographic_parity_difference(
     >>> demographic_parity_difference([0, 1, 0, 1], [1, 1, 0, 1], sensitive_features=["a", "b", "c", "c"])
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("positive_rate", y_true, y_pred, *who)
+    given = sensitive_features, privileged, positive, sample_weight, between
+    return _difference("positive_rate", y_true, y_pred, *given)
 
 
 def equal_opportunity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the difference in the true positive rate (EO).
 
@@ -114,19 +149,45 @@ def equal_opportunity_difference(
     ...                              sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("true_positive_rate", y_true, y_pred, *who)
+    return _difference("true_positive_rate", y_true, y_pred, sensitive_features, **options)
+
+
+def false_positive_rate_difference(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
+) -> float:
+    """Return the difference in the false positive rate (predictive equality).
+
+    The largest difference in ``P(f = 1 | y = 0, A = a)`` between two groups. A group without negative rows
+    has a rate of 0. The parameters are those of :func:`demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> false_positive_rate_difference([0, 0, 0, 0], [1, 1, 0, 1],
+    ...                                sensitive_features=["m", "m", "f", "f"], privileged="m")
+    0.5
+    """
+    return _difference("false_positive_rate", y_true, y_pred, sensitive_features, **options)
+
+
+def equalized_odds_difference(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
+) -> float:
+    """Return the larger of the differences in the true and in the false positive rate.
+
+    The parameters are those of :func:`demographic_parity_difference`.
+
+    Examples
+    --------
+    >>> equalized_odds_difference([1, 0, 1, 0], [1, 1, 1, 0],
+    ...                           sensitive_features=["m", "m", "f", "f"], privileged="m")
+    1.0
+    """
+    both = ("true_positive_rate", "false_positive_rate")
+    return max(_difference(rate, y_true, y_pred, sensitive_features, **options) for rate in both)
 
 
 def predictive_parity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    privileged: Privileged = None,
-    positive: Any = None,
-    sample_weight: Any = None,
-    between: Between = "groups",
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[Options]
 ) -> float:
     """Return the difference in precision (the paper's PQP).
 
@@ -139,8 +200,7 @@ def predictive_parity_difference(
     ...                              sensitive_features=["m", "m", "f", "f"], privileged="m")
     0.5
     """
-    who = sensitive_features, privileged, positive, sample_weight, between
-    return _difference("precision", y_true, y_pred, *who)
+    return _difference("precision", y_true, y_pred, sensitive_features, **options)
 
 
 def mean_score_difference(
@@ -241,15 +301,28 @@ def rates_of(counts: Floats) -> dict[str, Floats]:
     return {name: rates(counts @ counted, counts @ among) for name, (counted, among) in RATES.items()}
 
 
+def placements(positive: Bools, scores: Floats, weights: Floats | None = None) -> Floats:
+    """Return for each row the weight of the rows of the other label that its score is on the right side of.
+
+    Ties count half. The mean over the positive rows, as a share of all negative rows, is the ROC AUC.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    _, place = np.unique(scores, return_inverse=True)
+    negative, own = (np.bincount(place, weights * part) for part in (~positive, positive))
+    below = np.cumsum(negative) - negative / 2
+    above = own.sum() - np.cumsum(own) + own / 2
+    return np.where(positive, below[place], above[place])
+
+
 def _difference(
     rate: str,
     y_true: Any,
     y_pred: Any,
     sensitive_features: Any,
-    privileged: Privileged,
-    positive: Any,
-    sample_weight: Any,
-    between: Between,
+    privileged: Privileged = None,
+    positive: Any = None,
+    sample_weight: Any = None,
+    between: Between = "groups",
 ) -> float:
     """Return the largest difference in a rate between two groups."""
     parts = parts_of(*_positives(y_true, y_pred, positive))

@@ -10,7 +10,7 @@ from scipy.stats import wasserstein_distance
 from fairshap._frames import Table
 from fairshap._kernels.scaling import mean_and_scale
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Comparison, Privileged, Setting
+from fairshap._problem import Comparison, Privileged, Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
 
@@ -71,7 +71,7 @@ def discriminative_risk(
     """
     if reduce not in ("mean", None):
         raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.", parameter="reduce")
-    setting = Setting.read(
+    problem = Problem.read(
         X,
         sensitive=sensitive,
         privileged=privileged,
@@ -80,16 +80,16 @@ def discriminative_risk(
         min_group_size=min_group_size,
         random_state=random_state,
     )
-    risks = row_risks(Risk(Scorer(model), setting))
+    risks = row_risks(Risk(Scorer(model), problem))
     return float(np.nanmean(risks)) if reduce else risks
 
 
 def row_risks(risk: Risk, rows: Ints | None = None) -> Floats:
     """Return the risk of rows, by default of all, NaN where a quantity is missing."""
-    rows = np.arange(risk.setting.table.n_rows) if rows is None else rows
+    rows = np.arange(risk.problem.table.n_rows) if rows is None else rows
     risks = risk.of_rows(rows)
-    if risk.setting.groups.by_row:
-        risks[risk.setting.groups.side[rows] < 0] = np.nan
+    if risk.problem.groups.by_row:
+        risks[risk.problem.groups.side[rows] < 0] = np.nan
     return risks
 
 
@@ -139,26 +139,26 @@ def demographic_parity_bound(
     >>> f"{found.total_variation:.2f}, {found.score_parity:.2f} <= {found.bound:.2f}"
     '0.33, 0.34 <= 0.55'
     """
-    setting = Setting.read(
+    problem = Problem.read(
         X, sensitive=sensitive, privileged=privileged, sensitive_features=sensitive_features
     )
-    return parity_bound(Risk(Scorer(model), setting))
+    return parity_bound(Risk(Scorer(model), problem))
 
 
 def parity_bound(risk: Risk) -> ParityBound:
     """Return the bound for the rows of a table whose groups are known."""
-    setting, scorer = risk.setting, risk.scorer
+    problem, scorer = risk.problem, risk.scorer
     if not scorer.has_probabilities:
         what = "is a regressor" if scorer.is_regressor else "has a decision function only"
         raise InputError(f"the bound is for probabilities; the model {what}.")
     if scorer.n_classes > 2:
         raise InputError(f"the bound is for two classes; the model has {scorer.n_classes}.")
-    if len(setting.groups.contrasts) > 1 or setting.groups.by_row:
-        raise InputError(f"the bound is for two values of the attribute; {setting.groups.name!r} has more.")
-    side, table = setting.groups.side, setting.table
+    if len(problem.groups.contrasts) > 1 or problem.groups.by_row:
+        raise InputError(f"the bound is for two values of the attribute; {problem.groups.name!r} has more.")
+    side, table = problem.groups.side, problem.table
     risks = row_risks(risk)
     scores = scorer(table.native)
-    columns = ~np.isin(np.arange(len(table.names)), setting.columns)
+    columns = ~np.isin(np.arange(len(table.names)), problem.columns)
     rows = table.hashes(np.arange(table.n_rows), 0)[:, columns].sum(axis=1, dtype=np.uint64)
     _, kind = np.unique(rows, return_inverse=True)
     frequency = [np.bincount(kind[side == s], minlength=kind.max() + 1) / np.sum(side == s) for s in (0, 1)]

@@ -12,7 +12,7 @@ class                                   mechanism                               
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
 ======================================  ===========================================  ============  ===========
 
-:class:`BaselineClassifier` trains any classifier after any of them, or after FairSHAP, and predicts raw rows.
+:class:`MitigatedClassifier` trains any classifier after any of them or FairSHAP, and predicts raw rows.
 
 All take ``sensitive`` and ``privileged`` as :class:`fairshap.FairSHAP` does. The privileged values form one
 group, every other value its own; those that only remove the attribute check them without using them. Their
@@ -29,7 +29,7 @@ sample_weight : array-like, optional
 """
 
 from fairshap.mitigation._augmentation import CounterfactualAugmenter
-from fairshap.mitigation._classifier import BaselineClassifier, Prepared, prepare
+from fairshap.mitigation._classifier import MitigatedClassifier, Prepared, prepare
 from fairshap.mitigation._impact import DisparateImpactRemover
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._reweighing import Reweigher
@@ -40,7 +40,7 @@ __all__ = [
     "DisparateImpactRemover",
     "Reweigher",
     "CounterfactualAugmenter",
-    "BaselineClassifier",
+    "MitigatedClassifier",
     "Prepared",
     "prepare",
 ]

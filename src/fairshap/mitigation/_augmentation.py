@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._problem import Comparison, Labels, Privileged, check_order, check_weights
+from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights
 from fairshap._typing import Native
-from fairshap.edits import Counterfactuals
+from fairshap.edits._counterfactuals import Counterfactuals
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Sampler
 
@@ -16,8 +16,8 @@ class CounterfactualAugmenter(Sampler):
 
     With more than two values there is a twin for each other value, or one whose value is drawn from the other
     side; a quantity such as age gets the median of the other side. Several sensitive columns are switched
-    together, to a combination that occurs. A row and its twins share the row's weight equally, so the total
-    weight stays. A row whose attribute is missing has no twin and keeps its weight. The attribute must be a
+    together, to a combination that occurs. A row and its counterfactuals share the row's weight, so the total
+    weight stays. A row whose attribute is missing has none and keeps its weight. The attribute must be a
     column of the table: otherwise a twin would be an equal copy.
 
     Parameters
@@ -29,9 +29,9 @@ class CounterfactualAugmenter(Sampler):
 
     Attributes
     ----------
-    twin_of_ : ndarray of int, shape (twins,)
+    counterfactual_of_ : ndarray of int, shape (counterfactuals,)
         The row of each twin.
-    sample_weight_ : ndarray of float, shape (rows and twins,)
+    sample_weight_ : ndarray of float, shape (rows and counterfactuals,)
         The weight of each row and twin, for the fit of a classifier.
 
     Examples
@@ -41,7 +41,7 @@ class CounterfactualAugmenter(Sampler):
     >>> X = pd.DataFrame({"sex": ["m", "f"], "age": [30, 40]})
     >>> augmenter = CounterfactualAugmenter(sensitive="sex", privileged="m")
     >>> X_twice, y_twice = augmenter.fit_resample(X, [0, 1])
-    >>> X_twice["sex"].tolist(), y_twice, augmenter.twin_of_.tolist()
+    >>> X_twice["sex"].tolist(), y_twice, augmenter.counterfactual_of_.tolist()
     (['m', 'f', 'f', 'm'], [0, 1, 0, 1], [0, 1])
     """
 
@@ -60,17 +60,17 @@ class CounterfactualAugmenter(Sampler):
     def fit_resample(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> tuple[Native, Any]:
-        """Return the rows and below them their twins, in the same order, and the labels, in their types."""
+        """Return the rows with their counterfactuals below, in the same order, and the labels."""
         if sensitive_features is not None:
             raise InputError(
                 "sensitive_features is given, but the twin of a row that does not hold the attribute would "
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
-        setting = self._setting(X, None, comparison=self.comparison, random_state=self.random_state)
-        Labels.read(y, setting.own.n_rows, is_quantity=False)
+        problem = self._problem(X, None, comparison=self.comparison, random_state=self.random_state)
+        Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
-        weights = check_weights(sample_weight, setting.own.n_rows)
-        twins = Counterfactuals.make(setting, np.arange(setting.own.n_rows), weights)
-        self.twin_of_, self.sample_weight_ = twins.of, twins.weight
-        return twins.add_to(setting.own.native), twins.add_to_target(y)
+        weights = check_weights(sample_weight, problem.own.n_rows)
+        added = Counterfactuals.make(problem, np.arange(problem.own.n_rows), weights)
+        self.counterfactual_of_, self.sample_weight_ = added.of, added.weight
+        return added.add_to(problem.own.native), added.add_to_target(y)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, open_store
-from fairshap._problem import Privileged, Setting
+from fairshap._problem import Privileged, Problem
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
 
@@ -23,12 +23,12 @@ class Mitigator(BaseEstimator):
         self.sensitive = sensitive
         self.privileged = privileged
 
-    def _setting(self, X: Native, sensitive_features: Any, **options: Any) -> Setting:
+    def _problem(self, X: Native, sensitive_features: Any, **options: Any) -> Problem:
         """Return the training table and its groups, and remember its columns."""
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         who = {"sensitive": self.sensitive, "privileged": self.privileged}
-        return Setting.read(X, **who, sensitive_features=sensitive_features, is_fitted=False, **options)
+        return Problem.read(X, **who, sensitive_features=sensitive_features, is_fitted=False, **options)
 
     def _other_rows(self, X: Native) -> Table:
         """Return rows other than the training rows; they must have the same columns."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, open_store
 from fairshap._models import Weighing, fit_weighted, needs_columns, repeats_of
-from fairshap._problem import Labels, check_weights
+from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import ModelError
 from fairshap.mitigation._removal import SensitiveRemover
@@ -27,7 +27,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    baseline: Any, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    method: Any, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
 ) -> Prepared:
     """Fit a mitigation, or FairSHAP, and return what to train a classifier on; None changes nothing.
 
@@ -47,14 +47,14 @@ def prepare(
         taken = signature(method).parameters
         return method(X, y, **{name: value for name, value in given.items() if name in taken})
 
-    if baseline is None:
+    if method is None:
         return Prepared(store.native, y, weights)
-    if hasattr(baseline, "fit_resample"):
-        X, y = call(baseline.fit_resample)
-        return Prepared(X, y, getattr(baseline, "sample_weight_", weights))
-    if hasattr(baseline, "fit_transform"):
-        return Prepared(call(baseline.fit_transform), y, weights)
-    return Prepared(store.native, y, call(baseline.fit).sample_weight_)
+    if hasattr(method, "fit_resample"):
+        X, y = call(method.fit_resample)
+        return Prepared(X, y, getattr(method, "sample_weight_", weights))
+    if hasattr(method, "fit_transform"):
+        return Prepared(call(method.fit_transform), y, weights)
+    return Prepared(store.native, y, call(method.fit).sample_weight_)
 
 
 def _available(method: str) -> Any:
@@ -62,23 +62,23 @@ def _available(method: str) -> Any:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
-class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class MitigatedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Train a classifier after a mitigation, and predict raw rows.
 
     The classifier is trained on the rows, and with the weights, that the mitigation returns. The rows to
-    predict are transformed where ``baseline.transforms_test_rows`` is true. A classifier that cannot take the
+    predict are transformed where ``method.transforms_test_rows`` is true. A classifier that cannot take the
     table is trained behind :class:`fairshap.ColumnEncoder`.
 
     Parameters
     ----------
-    baseline : object
+    method : object
         One of :mod:`fairshap.mitigation`, :class:`fairshap.FairSHAP`, or None to train on the raw table.
     estimator : classifier
         The classifier to train.
 
     Attributes
     ----------
-    baseline_ : object
+    method_ : object
         The fitted mitigation.
     estimator_ : classifier
         The trained classifier; it takes transformed rows.
@@ -89,56 +89,56 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from fairshap import datasets
-    >>> from fairshap.mitigation import BaselineClassifier, SensitiveRemover
+    >>> from fairshap.mitigation import MitigatedClassifier, SensitiveRemover
     >>> d = datasets.make_biased(400, random_state=0)
     >>> remover = SensitiveRemover(sensitive=d.sensitive, privileged=d.privileged)
-    >>> BaselineClassifier(remover, LogisticRegression()).fit(d.X, d.y).predict(d.X).shape
+    >>> MitigatedClassifier(remover, LogisticRegression()).fit(d.X, d.y).predict(d.X).shape
     (400,)
     """
 
-    def __init__(self, baseline: Any, estimator: Any) -> None:
-        self.baseline = baseline
+    def __init__(self, method: Any, estimator: Any) -> None:
+        self.method = method
         self.estimator = estimator
 
     def fit(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> "BaselineClassifier":
+    ) -> "MitigatedClassifier":
         """Fit the mitigation and train the classifier, which never sees ``sensitive_features``."""
         table = Table.read(X)
         validate_data(self, table.native, skip_check_array=True)
-        labels = Labels.read(y, table.n_rows, is_quantity=False)
+        labels = Target.read(y, table.n_rows, is_quantity=False)
         weighing: Weighing | None = None
         given = check_weights(sample_weight, table.n_rows)
         if given is not None:
             weighing = Weighing.of(self.estimator, table.native, labels.values)
             weighing.check()
-        baseline: Any = None if self.baseline is None else clone(self.baseline)
-        if isinstance(baseline, SensitiveRemover) and not baseline.hold:
-            baseline.fit(table.native, sensitive_features=sensitive_features)
-            removed = set(range(len(table.names))) - set(baseline.kept_.tolist())
-            baseline.set_params(hold=needs_columns(self.estimator, table, removed))
+        method: Any = None if self.method is None else clone(self.method)
+        if isinstance(method, SensitiveRemover) and not method.hold:
+            method.fit(table.native, sensitive_features=sensitive_features)
+            removed = set(range(len(table.names))) - set(method.kept_.tolist())
+            method.set_params(hold=needs_columns(self.estimator, table, removed))
         prepared = prepare(
-            baseline, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
+            method, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        labels = Labels.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
+        labels = Target.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
         weights = prepared.sample_weight
         if weights is not None:
             weighing = weighing or Weighing.of(self.estimator, prepared.X, labels.values)
             if given is None or not np.array_equal(weights, given):
-                self._check_weighing(weighing, weights, has_twins=hasattr(baseline, "twin_of_"))
+                self._check_weighing(weighing, weights, hasattr(method, "counterfactual_of_"))
         self.estimator_ = fit_weighted(self.estimator, prepared.X, labels.values, weights, weighing)
-        self.baseline_ = baseline
+        self.method_ = method
         self.classes_ = labels.classes
         return self
 
-    def _check_weighing(self, weighing: Weighing, weights: Floats, has_twins: bool) -> None:
+    def _check_weighing(self, weighing: Weighing, weights: Floats, has_counterfactuals: bool) -> None:
         """Raise an error if the estimator ignores the mitigation's weights; warn if rows can be repeated."""
         if weighing.is_used or (weights == weights[0]).all():
             return
-        if not has_twins or repeats_of(weights) is None:
+        if not has_counterfactuals or repeats_of(weights) is None:
             raise ModelError(
-                f"{weighing.trouble}, and rows weigh differently after {type(self.baseline).__name__}. Use "
-                "an estimator that takes weights, or a baseline that needs none."
+                f"{weighing.trouble}, and rows weigh differently after {type(self.method).__name__}. Use "
+                "an estimator that takes weights, or a method that needs none."
             )
         weighing.warn_of_repeats()
 
@@ -165,8 +165,8 @@ class BaselineClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True, reset=False)
-        if getattr(self.baseline_, "transforms_test_rows", False):
-            return self.baseline_.transform(X, sensitive_features=sensitive_features)
+        if getattr(self.method_, "transforms_test_rows", False):
+            return self.method_.transform(X, sensitive_features=sensitive_features)
         return X
 
     def __sklearn_tags__(self) -> Any:

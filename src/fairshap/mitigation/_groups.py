@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairshap._frames import Table, read_column
 from fairshap._messages import did_you_mean, listing, warn
-from fairshap._problem import Setting, quantities, read_attribute, split_quantity
+from fairshap._problem import Problem, quantities, read_attribute, split_quantity
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import GroupError, InputError, UnseenGroupsWarning
 
@@ -23,9 +23,9 @@ class AttributeReader:
     width: int
 
     @classmethod
-    def of(cls, setting: Setting) -> "AttributeReader":
+    def of(cls, problem: Problem) -> "AttributeReader":
         """Return the reader for a training table."""
-        return cls(setting.groups.name, () if setting.added else setting.columns, len(setting.columns))
+        return cls(problem.groups.name, () if problem.added else problem.columns, len(problem.columns))
 
     def read(self, table: Table, sensitive_features: Any) -> Table:
         """Return the attribute of some rows as a table of its own."""
@@ -67,19 +67,19 @@ class GroupReader:
     sides: Ints | None = None
 
     @classmethod
-    def of(cls, setting: Setting, sensitive_features: Any) -> tuple["GroupReader", Ints]:
+    def of(cls, problem: Problem, sensitive_features: Any) -> tuple["GroupReader", Ints]:
         """Return the reader for a training table, and the group of each training row."""
-        groups = setting.groups
+        groups = problem.groups
         number = np.where(groups.side == 1, 0, np.where(groups.side == 0, groups.group + 1, -1))
         n_groups = int(number.max()) + 1
-        attribute = AttributeReader.of(setting)
-        alone = attribute.read(setting.own, sensitive_features)
+        attribute = AttributeReader.of(problem)
+        alone = attribute.read(problem.own, sensitive_features)
         if not groups.by_row:
             read = read_attribute(alone, range(attribute.width))
             values = dict(zip(read.values, number[read.first].tolist(), strict=True))
             return cls(attribute, n_groups, values), number
-        if isinstance(setting.privileged, pd.Interval):
-            return cls(attribute, n_groups, privileged=setting.privileged), number
+        if isinstance(problem.privileged, pd.Interval):
+            return cls(attribute, n_groups, privileged=problem.privileged), number
         # What a function says of a value may depend on the other values, as a median does. So it is not
         # called again: a row is in the group of the training row whose value is nearest.
         present = np.flatnonzero(~np.isnan(alone.column(0)))

@@ -64,14 +64,14 @@ class DisparateImpactRemover(RowTransformer):
 
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         check_share(self.repair_level, "repair_level")
-        setting = self._setting(X, sensitive_features, min_group_size=self.min_group_size)
-        self._groups, group = GroupReader.of(setting, sensitive_features)
+        problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
+        self._groups, group = GroupReader.of(problem, sensitive_features)
         self.columns_ = {
-            column: ColumnRepair.learn(setting.own, column, group, self._groups.n_groups)
-            for column in np.setdiff1d(setting.own.numeric_columns, setting.columns).tolist()
+            column: ColumnRepair.learn(problem.own, column, group, self._groups.n_groups)
+            for column in np.setdiff1d(problem.own.numeric_columns, problem.columns).tolist()
         }
         if not self.columns_:
-            names = setting.own.names
+            names = problem.own.names
             raise InputError(
                 f"none of X's {len(names)} feature(s), {listing(names)}, is a column of "
                 "numbers to repair; DisparateImpactRemover leaves categories and the attribute as they are."

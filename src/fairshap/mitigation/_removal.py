@@ -27,7 +27,7 @@ class SensitiveRemover(RowTransformer):
     hold : bool, default=False
         Keep the column and give it the same value in every row. Needed where the estimator must be fitted in
         the same way without the column: a pipeline that names its columns, or a table whose only text column
-        is the sensitive one, so that its numbers are still standardized. :class:`BaselineClassifier` sets it.
+        is the sensitive one, so that its numbers are standardized. :class:`MitigatedClassifier` sets it.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class SensitiveRemover(RowTransformer):
         self.hold = hold
 
     def _learn(self, X: Native, sensitive_features: Any) -> None:
-        setting = self._setting(X, sensitive_features)
-        names = setting.own.names
-        self._hiding = Hiding.of(setting, self.hold)
+        problem = self._problem(X, sensitive_features)
+        names = problem.own.names
+        self._hiding = Hiding.of(problem, self.hold)
         self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
         if len(self._hiding.columns) == len(names):
             raise InputError(
@@ -116,11 +116,11 @@ class CorrelationRemover(RowTransformer):
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         check_share(self.alpha, "alpha")
         remover = _fairlearn_remover()
-        setting = self._setting(X, sensitive_features)
-        own = setting.own
+        problem = self._problem(X, sensitive_features)
+        own = problem.own
         width = len(own.names)
-        self._attribute = AttributeReader.of(setting)
-        self._others = [column for column in range(width) if column not in setting.columns]
+        self._attribute = AttributeReader.of(problem)
+        self._others = [column for column in range(width) if column not in problem.columns]
         if not self._others:
             raise InputError(f"X has {width} feature(s), all of them sensitive: none is left.", parameter="X")
         self._sensitive_encoder = ColumnEncoder().fit(self._attribute.read(own, sensitive_features).native)

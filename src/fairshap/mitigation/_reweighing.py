@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._messages import listing
-from fairshap._problem import Labels, Privileged, check_order, check_weights, read_target
+from fairshap._problem import Privileged, Target, check_order, check_weights, read_target
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, TargetError
 from fairshap.mitigation._base import Mitigator
@@ -52,12 +52,12 @@ class Reweigher(Mitigator):
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> "Reweigher":
         """Count the rows, or add up their weights, by group and label."""
-        setting = self._setting(X, sensitive_features, min_group_size=self.min_group_size)
-        labels = Labels.read(y, setting.own.n_rows, is_quantity=False)
+        problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
+        labels = Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
-        given = check_weights(sample_weight, setting.own.n_rows)
-        given = np.ones(setting.own.n_rows) if given is None else given
-        self._groups, group = GroupReader.of(setting, sensitive_features)
+        given = check_weights(sample_weight, problem.own.n_rows)
+        given = np.ones(problem.own.n_rows) if given is None else given
+        self._groups, group = GroupReader.of(problem, sensitive_features)
         counted = group >= 0
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])

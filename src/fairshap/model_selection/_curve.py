@@ -9,7 +9,9 @@ from fairshap._crossval import CrossValidation, Evaluation, Trial, check_unfitte
 from fairshap._problem import Privileged
 from fairshap._ties import reaches
 from fairshap._typing import Ints, Native
-from fairshap.edits import Budget, CounterfactualRows, Recipe, Threshold
+from fairshap.edits import Budget, Threshold
+from fairshap.edits._counterfactuals import CounterfactualRows
+from fairshap.edits._recipe import Recipe
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 

@@ -22,7 +22,7 @@ from fairshap._crossval import (
 )
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import default_estimator
-from fairshap._problem import Privileged, Setting
+from fairshap._problem import Privileged, Problem
 from fairshap._typing import Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, PooledGroupsWarning
@@ -200,20 +200,20 @@ def evaluate_fitted(
     Evaluation('model')
     """
     who = {"sensitive": sensitive, "privileged": privileged}
-    problem = Setting.read(X, y, **who, positive=positive, is_quantity=False)
+    problem = Problem.read(X, y, **who, positive=positive, is_quantity=False)
     check_two_labels(problem, "evaluate_fitted")
     how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
     return Evaluation.on_rows(["model"], [judge(model, problem)], problem.groups.names, how)
 
 
-def _trial(name: str, method: Any, estimator: Any, problem: Setting) -> Trial:
+def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
     """Return the trial of a method on folds of a table, which may lack some of the privileged values."""
     if method is None:
         return Trial(name)
     if {"sensitive", "privileged"} <= set(method.get_params(deep=False)):
         with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
             who = {"sensitive": method.sensitive, "privileged": method.privileged}
-            known = Setting.read(problem.own.native, **who).privileged_in_parts
+            known = Problem.read(problem.own.native, **who).privileged_in_parts
         if isinstance(method, FairSHAP):
             method = with_params(method, privileged=known)
             threshold = method.threshold
@@ -224,8 +224,8 @@ def _trial(name: str, method: Any, estimator: Any, problem: Setting) -> Trial:
 
 def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
     """Return a classifier that is trained after a mitigation method."""
-    model = mitigation.BaselineClassifier(clone(method), estimator).fit(X, y)
-    fitted = model.baseline_
+    model = mitigation.MitigatedClassifier(clone(method), estimator).fit(X, y)
+    fitted = model.method_
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
     inner = transform = None

@@ -20,7 +20,7 @@ from fairshap._crossval import (
 from fairshap._frames import open_store
 from fairshap._messages import warn
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Setting, check_weights
+from fairshap._problem import Problem, check_weights
 from fairshap._typing import Floats, Ints, Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, WorseModelWarning
@@ -123,7 +123,8 @@ def holdout_check(
     >>> from fairshap import FairSHAP, datasets
     >>> from fairshap.model_selection import holdout_check
     >>> d = datasets.make_biased(1000, random_state=0)
-    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    >>> repair = FairSHAP(**who, counterfactuals="edited", random_state=0)
     >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()
     ['accuracy', 'dr']
     """
@@ -186,7 +187,7 @@ def _parts(repair: Any) -> tuple[FairSHAP, Any]:
     )
 
 
-def _strata(problem: Setting, test_size: float) -> Ints:
+def _strata(problem: Problem, test_size: float) -> Ints:
     """Return what rows are split by: label, or bin, and group; the group alone if bins are too small."""
     if not isinstance(test_size, float) or not 0 < test_size < 1:
         raise InputError(
@@ -209,7 +210,7 @@ def _strata(problem: Setting, test_size: float) -> Ints:
     )
 
 
-def _measure(model: Any, problem: Setting, X: Native, rows: Ints) -> dict[str, Floats]:
+def _measure(model: Any, problem: Problem, X: Native, rows: Ints) -> dict[str, Floats]:
     """Return for each held-out row what the mean of is the accuracy or R2, and the risk."""
     predicted, values = np.asarray(model.predict(_safe_indexing(X, rows))), problem.y.values[rows]
     if problem.y.classes is not None:

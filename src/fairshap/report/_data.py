@@ -7,10 +7,13 @@ import numpy as np
 
 from fairshap._crossval import Evaluation
 from fairshap._frames import show
-from fairshap._problem import Labels, Setting
+from fairshap._problem import Problem, Target
 from fairshap._typing import Floats
-from fairshap.attribution import Explanation, risk_when_replaced
-from fairshap.edits import Certificate, Edits, Iterative, OptimalSubset, Recipe, Selector, Threshold
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import risk_when_replaced
+from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
+from fairshap.edits._certificate import Certificate
+from fairshap.edits._recipe import Recipe
 from fairshap.report._evaluation import measure_lines
 
 # The thresholds that are tried, as multiples of the chosen one.
@@ -29,14 +32,14 @@ class ReportData:
     recipe: Recipe
     edits: Edits
     certificate: Certificate
-    target: Labels
+    target: Target
     evaluation: Evaluation | None = None
     not_measured: str = ""
     tuning: Any = None
     is_audit: bool = False
 
     @property
-    def problem(self) -> Setting:
+    def problem(self) -> Problem:
         """The table with its groups."""
         return self.explanation.problem
 

@@ -20,9 +20,9 @@ from fairshap._crossval import (
 )
 from fairshap._frames import show
 from fairshap._models import is_frozen
-from fairshap._problem import Labels
+from fairshap._problem import Target
 from fairshap._typing import Native
-from fairshap.edits import Recipe
+from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import FairshapError, InputError
 
 # Models with the attribute shuffled that the noise on a held-out set comes from; of folds, each has one.
@@ -31,7 +31,7 @@ _SHUFFLES = 5
 
 def evaluate_repair(
     fitted: Any,
-    target: Labels,
+    target: Target,
     recipe: Recipe,
     X_test: Native | None,
     y_test: Any,
@@ -66,7 +66,7 @@ def evaluate_repair(
 
 def _on_test_rows(
     fitted: Any,
-    target: Labels,
+    target: Target,
     recipe: Recipe,
     X_test: Native,
     y_test: Any,
@@ -97,7 +97,7 @@ def _on_test_rows(
     return replace(found, noise=np.array(noise))
 
 
-def _cross_validate(fitted: Any, target: Labels, recipe: Recipe, seed: int, is_audit: bool) -> Evaluation:
+def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_audit: bool) -> Evaluation:
     """Measure on folds of the table; the explanation of a fold is of its baseline."""
     problem = replace(fitted.explanation_.problem, target=target)
     # A fold may lack a privileged value that the table has.

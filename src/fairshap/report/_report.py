@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from fairshap._files import write_atomically
-from fairshap._problem import Labels
+from fairshap._problem import Target
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
 from fairshap.report._data import ReportData, Sweep
@@ -104,7 +104,7 @@ def report_repair(
     explanation, target = fitted.explanation_, fitted.explanation_.problem.y
     if positive is not None:
         is_quantity = target.classes is None
-        read = Labels.read(target.values, len(target.values), positive, is_quantity=is_quantity)
+        read = Target.read(target.values, len(target.values), positive, is_quantity=is_quantity)
         target = replace(target, positive=read.positive)
     # A threshold that was found by trying several is the one to report.
     recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)

@@ -1,4 +1,4 @@
-"""The result in words and numbers: the verdict, the figures that stand out, and the setting."""
+"""The result in words and numbers: the verdict, the figures that stand out, and the problem."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ import numpy as np
 
 from fairshap._crossval import MEASURES
 from fairshap._frames import show
-from fairshap.edits import Budget, Iterative, OptimalSubset, Threshold, describe_counterfactuals
+from fairshap.edits import Budget, Iterative, OptimalSubset, Threshold
+from fairshap.edits._counterfactuals import describe_counterfactuals
 from fairshap.report._data import ReportData
 
 
@@ -131,7 +132,7 @@ def cards(data: ReportData) -> list[dict[str, Any]]:
 
 
 def facts(data: ReportData) -> list[tuple[str, str]]:
-    """Return the setting as terms and what they are."""
+    """Return the problem as terms and what they are."""
     explanation, problem, target = data.explanation, data.problem, data.target
     status, counts = np.unique(explanation.status, return_counts=True)
     kinds = ", ".join(f"{n:,} {name}" for name, n in zip(status.tolist(), counts.tolist(), strict=True))
