@@ -40,8 +40,8 @@ def tune(
     objective: Annotated[
         str,
         typer.Option(
-            help="What is minimized: fairness (mean of DR, DP and EO), dr, dp, eo or pqp, or weights such as "
-            "dr=1,dp=6."
+            help=f"What is minimized: {', '.join(OBJECTIVES)}, where fairness is the mean "
+            "of DR, DP and EO; or weights such as dr=1,dp=6."
         ),
     ] = "fairness",
     selectors: Annotated[
