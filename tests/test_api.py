@@ -26,7 +26,8 @@ PUBLIC = {
     "fairshap.matching": "match MatchPlan Matcher NearestMatcher TransportMatcher Diagnostics",
     "fairshap.metrics": """
         discriminative_risk demographic_parity_difference equal_opportunity_difference
-        predictive_parity_difference mean_score_difference accuracy group_frame
+        predictive_parity_difference equalized_odds_difference false_positive_rate_difference
+        mean_score_difference accuracy balanced_accuracy roc_auc group_frame
         demographic_parity_bound ParityBound data_fidelity Fidelity training_adjustment_rate
     """,
     "fairshap.mitigation": """

@@ -3,11 +3,15 @@ import pickle
 import pandas as pd
 import pytest
 
-from fairshap import FairSHAP, _io
+from fairshap import EditConstraints, FairSHAP, _io
 from fairshap.exceptions import FairshapError, FileError, InputError, MissingExtraError
 
 X = pd.DataFrame({"age": range(8), "sex": list("mfmfmfmf")})
 Y = [0, 1, 1, 0, 0, 1, 1, 0]
+
+
+def repair(constraints):
+    return FairSHAP(sensitive="sex", privileged="m", constraints=constraints).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +21,7 @@ Y = [0, 1, 1, 0, 0, 1, 1, 0]
         (lambda: FairSHAP(sensitive="sex").fit(X, Y), "privileged"),
         (lambda: FairSHAP(sensitive="sex", privileged="M").fit(X, Y), "privileged"),
         (lambda: FairSHAP(sensitive="sex", privileged="m", threshold=-1).fit(X, Y), "threshold"),
-        (lambda: FairSHAP(sensitive="sex", privileged="m", frozen=["agee"]).fit(X, Y), "frozen"),
+        (lambda: repair(EditConstraints(frozen=["agee"])), "frozen"),
         (lambda: FairSHAP(sensitive="sex", privileged="m").fit(X, [0] * 8), "y"),
         (lambda: FairSHAP(sensitive="sex", privileged="m").fit(X.iloc[:0], []), "X"),
         (lambda: _io.read("german", format="cvs"), "format"),

@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from fairshap._kernels.neighbors.distance import equal_costs
-from fairshap.matching._solvers import Problem
+from fairshap.matching._solvers import TransportProblem
 from fairshap.matching._space import Space
 
 
@@ -18,7 +18,7 @@ def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, holes=True, ties=Fal
     weights, codes = rng.uniform(0.5, 2, n_numbers), rng.integers(-1, 3, (n + m, n_codes)).astype(np.int32)
     space = Space(numbers, codes, equal_costs(weights, n_codes))
     rows = rng.permutation(n + m)
-    return Problem(space, np.sort(rows[:n]), np.sort(rows[n:]), np.random.default_rng(seed))
+    return TransportProblem(space, np.sort(rows[:n]), np.sort(rows[n:]), np.random.default_rng(seed))
 
 
 @st.composite

@@ -353,22 +353,22 @@ def test_repairs_take_matchers_through_clones_parameters_and_pickles():
     matcher = NearestMatcher(3, weights="distance", caliper=2.0, column_weights={column: 0.5}, mismatch=1.0)
     fs = FairSHAP(**WHO, random_state=0, matcher=matcher)
     copied = pickle.loads(pickle.dumps(clone(fs)))  # noqa: S301
-    assert copied.get_params()["matching__column_weights"] == {column: 0.5}
+    assert copied.get_params()["matcher__column_weights"] == {column: 0.5}
     first, second = fs.fit_resample(DATA.X, DATA.y)[0], copied.fit_resample(DATA.X, DATA.y)[0]
     pd.testing.assert_frame_equal(first, second)
     assert_array_equal(fs.explanation_.match_plan.distance, matcher.match(DATA.X, DATA.y, **WHO).distance)
-    copied.set_params(matching__n_neighbors=1, matching__caliper=None).fit(DATA.X, DATA.y)
+    copied.set_params(matcher__n_neighbors=1, matcher__caliper=None).fit(DATA.X, DATA.y)
     assert len(copied.explanation_.match_plan) == len(DATA.X)
 
 
 def test_parameters_of_a_matcher_can_be_searched():
     search = GridSearchCV(
         FairSHAPClassifier(FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())),
-        {"matching__n_neighbors": [1, 2], "matching__weights": ["distance"]},
+        {"repair__matcher__n_neighbors": [1, 2], "repair__matcher__weights": ["distance"]},
         cv=2,
         error_score="raise",
     ).fit(DATA.X, DATA.y)
-    assert search.best_params_["matching__n_neighbors"] in (1, 2)
+    assert search.best_params_["repair__matcher__n_neighbors"] in (1, 2)
     assert search.best_estimator_.matching.weights == "distance"
 
 

@@ -34,7 +34,7 @@ CLASSIFIERS = [
 
 
 def expected_failures(estimator):
-    if isinstance(getattr(estimator, "baseline", None), DisparateImpactRemover):
+    if isinstance(getattr(estimator, "method", None), DisparateImpactRemover):
         return {
             "check_sample_weight_equivalence_on_dense_data": (
                 "the repair counts every value of the table once, also that of a row of weight 0."

@@ -72,7 +72,7 @@ def test_by_place_no_other_column_takes_its_stead():
 
 def test_tune_and_evaluate_take_a_pipeline_that_names_the_column():
     quick = {"n_folds": 2, "random_state": 0}
-    tuning = tune(X, Y, NAMES, **WHO, **quick, thresholds=[0.05], strategies=["threshold"], n_repeats=1)
+    tuning = tune(X, Y, NAMES, **WHO, **quick, thresholds=[0.05], selectors=["threshold"], n_repeats=1)
     lines = tuning.frame().set_index("name")
     assert lines.loc["the model without the sensitive column", "dr"] == 0
     assert lines.loc["the model as it is", "dr"] > 0

@@ -10,9 +10,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, datasets
+from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, datasets
 from fairshap.exceptions import InputError, ModelError, UnmatchedRowsWarning, WorseModelWarning
-from fairshap.matching import Nearest
 from fairshap.model_selection import holdout_check
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
@@ -37,7 +36,7 @@ def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside
     # To edit the column that tells the labels is to lose them.
     table, y = telling(kind)
     make, model = FairSHAPClassifier, DecisionTreeClassifier(max_depth=4, random_state=0)
-    params = {"privileged": 1, "random_state": 0, "matcher": Nearest(column_weights={"hint": 0})}
+    params = {"privileged": 1, "random_state": 0, "matcher": NearestMatcher(column_weights={"hint": 0})}
     if kind == "quantity":
         make, model = FairSHAPRegressor, DecisionTreeRegressor(max_depth=4, random_state=0)
     given = {"sensitive_features": table["group"]} if is_beside else {}
@@ -67,7 +66,7 @@ def test_a_row_without_the_attribute_does_not_keep_the_check_from_being_made():
     table, y = telling("labels")
     table = table.assign(group=table["group"].where(np.arange(4000) != 7))
     params = {"sensitive": "group", "privileged": 1, "random_state": 0, "threshold": 0.001}
-    repair = FairSHAP(TREE, **params, matcher=Nearest(column_weights={"hint": 0}))
+    repair = FairSHAP(TREE, **params, matcher=NearestMatcher(column_weights={"hint": 0}))
     with pytest.warns(WorseModelWarning) as caught:
         holdout_check(repair, table, y)
     assert [one.category for one in caught] == [WorseModelWarning]

@@ -201,7 +201,7 @@ def test_a_new_measure_appears_by_itself(fitted, report, monkeypatch):
     said = " ".join(" ".join(Page(page.html).text).split())
     assert re.search(r"NEW a new gap; f over m 0.4321 0.4321 to 0.4321 0.1234 .* better", said)
     assert "NEW narrowed" in said
-    assert "EO, PQP and NEW, lower is better" in said
+    assert re.search(r"EO, .* and NEW, lower is better", said)
     assert page.plot_fairness().get_yticklabels()[-1].get_text() == "NEW"
 
 
@@ -257,7 +257,11 @@ def test_what_the_page_says_of_gaps_that_disagree_is_true(report):
     )
     y, group = np.array([1, 1, 0, 1, 0, 0]), np.repeat(["a", "b"], 3)
     who = {"sensitive_features": group, "privileged": "a"}
-    gaps = (metrics.demographic_parity, metrics.equal_opportunity, metrics.predictive_quality_parity)
+    gaps = (
+        metrics.demographic_parity_difference,
+        metrics.equal_opportunity_difference,
+        metrics.predictive_parity_difference,
+    )
     # Two thirds of group a are positive, one third of group b.
     assert [gap(y, y, **who) for gap in gaps] == pytest.approx([1 / 3, 0, 0])
     for bits in product([0, 1], repeat=len(y)):

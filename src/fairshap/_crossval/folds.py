@@ -71,7 +71,8 @@ def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int 
     if fewest < n_folds:
         raise InputError(
             f"{asked}: one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}, and each fold "
-            "needs one of them."
+            "needs one of them.",
+            parameter="n_folds",
         )
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):

@@ -166,7 +166,7 @@ class Explanation:
         >>> d = fairshap.datasets.make_biased(200, random_state=0)
         >>> fs = fairshap.FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
         >>> fs.fit(d.X, d.y).explanation_.to_shap().shape
-        (200, 4)
+        (200, 5)
         """
         try:
             import shap
