@@ -66,12 +66,14 @@ def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int 
     if n_repeats is None:
         n_repeats = 1 if n_folds else int(np.clip(_ENOUGH // n_rows, 1, _MAX_REPEATS))
     asked = "The table cannot be split into folds" if n_folds is None else f"n_folds={n_folds} is too many"
+    parameter = None if n_folds is None else "n_folds"
     if n_folds is None:
         n_folds = max(2, min(fewest, _FOLDS if n_rows < _MANY else _FEWER))
     if fewest < n_folds:
         raise InputError(
             f"{asked}: one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}, and each fold "
-            "needs one of them."
+            "needs one of them.",
+            parameter=parameter,
         )
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):
