@@ -162,7 +162,8 @@ def evaluate(
         common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
         methods = {name: make_method(name, **common, **params) for name in names}
     if not methods:
-        raise InputError(f"methods is empty; name at least one of {listing(METHODS, limit=len(METHODS))}.")
+        known = listing(METHODS, limit=len(METHODS))
+        raise InputError(f"methods is empty; name at least one of {known}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
     cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats, seed)

@@ -315,7 +315,8 @@ def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, S
         if not isinstance(selector, str) or selector not in _SELECTORS:
             raise InputError(
                 f"selectors names {selector!r}; give {listing(_SELECTORS)} or a selector such as Budget(500)."
-                f"{did_you_mean(selector, list(_SELECTORS))}"
+                f"{did_you_mean(selector, list(_SELECTORS))}",
+                parameter="selectors",
             )
         places = _FEWER.get(selector, range(len(thresholds)))
         for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
