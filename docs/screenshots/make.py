@@ -1,7 +1,7 @@
 """Make the screenshots of the report again, from the page that the demo writes.
 
-``python docs/screenshots/make.py`` runs the demo for real. It needs the development install, and Chromium with
-its driver.
+``python docs/screenshots/make.py`` runs the demo for real. It needs the development install, Chromium and its
+driver.
 """
 
 import shutil
