@@ -108,7 +108,7 @@ def _draw_balance(columns: Sequence[str], differences: Floats, ax: Any) -> None:
     ax.axvline(0.1, color=GREY, linestyle=":", linewidth=1)
     ax.set_yticks(places, names)
     most = f", the {_MAX_COLUMNS} largest of {len(columns)}" if len(columns) > _MAX_COLUMNS else ""
-    ax.set(xlabel="absolute standardised mean difference", xlim=(0, None), title=f"Balance by column{most}")
+    ax.set(xlabel="absolute standardized mean difference", xlim=(0, None), title=f"Balance by column{most}")
     ax.legend(frameon=False, loc="lower right")
 
 

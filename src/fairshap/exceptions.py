@@ -89,7 +89,7 @@ class CellTypeError(FairshapError, TypeError):
 
 
 class ModelError(FairshapError, ValueError):
-    """The model cannot be consulted."""
+    """The model cannot be explained or trained as asked."""
 
 
 class MissingExtraError(FairshapError, ImportError):
@@ -136,7 +136,7 @@ class PooledGroupsWarning(FairshapWarning):
 
 
 class WeightsWarning(FairshapWarning):
-    """The estimator does not use sample weights, so that there are no twins, or rows are repeated."""
+    """The estimator does not use sample weights, so that rows are repeated."""
 
 
 class SkippedWarning(FairshapWarning):

@@ -235,8 +235,8 @@ class Weighing:
         """Warn that rows are repeated instead of weighed, if that is so."""
         if not self.is_used:
             warn(
-                f"{self.trouble}, so that rows are repeated instead: a row without twins stands in the "
-                "training table as often as another with its twins. Nearest neighbors, penalties and folds "
+                f"{self.trouble}, so rows are repeated instead: a row without counterfactuals stands in the "
+                "training table as often as another with its own. Nearest neighbors, penalties and folds "
                 "inside the estimator notice that; an estimator that takes weights does not need it.",
                 WeightsWarning,
             )

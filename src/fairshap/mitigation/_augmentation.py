@@ -12,27 +12,27 @@ from fairshap.mitigation._base import Sampler
 
 
 class CounterfactualAugmenter(Sampler):
-    """Add a counterfactual twin of every row: only the sensitive value is switched, the label is kept.
+    """Add a counterfactual of every row: only the sensitive value is switched, the label is kept.
 
-    With more than two values there is a twin for each other value, or one whose value is drawn from the other
+    With more than two values there is one for each other value, or one whose value is drawn from the other
     side; a quantity such as age gets the median of the other side. Several sensitive columns are switched
     together, to a combination that occurs. A row and its counterfactuals share the row's weight, so the total
     weight stays. A row whose attribute is missing has none and keeps its weight. The attribute must be a
-    column of the table: otherwise a twin would be an equal copy.
+    column of the table: otherwise a counterfactual would be an equal copy.
 
     Parameters
     ----------
     comparison : {"max", "mean", "random"}, default="max"
-        With "random" each row has one twin, of a value drawn for it; otherwise one for each value.
+        With "random" each row has one, of a value drawn for it; otherwise one for each value.
     random_state : int, RandomState instance or None, default=None
         The source of randomness for the drawn values.
 
     Attributes
     ----------
     counterfactual_of_ : ndarray of int, shape (counterfactuals,)
-        The row of each twin.
+        The row of each counterfactual.
     sample_weight_ : ndarray of float, shape (rows and counterfactuals,)
-        The weight of each row and twin, for the fit of a classifier.
+        The weight of each row and counterfactual, for the fit of a classifier.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class CounterfactualAugmenter(Sampler):
         """Return the rows with their counterfactuals below, in the same order, and the labels."""
         if sensitive_features is not None:
             raise InputError(
-                "sensitive_features is given, but the twin of a row that does not hold the attribute would "
+                "sensitive_features is given, but the counterfactual of a row without the attribute would "
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
