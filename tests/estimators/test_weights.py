@@ -55,7 +55,7 @@ def test_without_weights_rows_are_repeated(name, routing):
         plain = FairSHAPClassifier(FairSHAP(UNWEIGHED[name], **LOW)).fit(X, Y)
         assert len(plain.repair_.edits_) > len(plain.repair_.counterfactual_of_) == 0
         said = type(UNWEIGHED[name]).__name__
-        with pytest.warns(WeightsWarning, match=rf"{said} .*so that rows are repeated instead"):
+        with pytest.warns(WeightsWarning, match=rf"{said} .*so rows are repeated instead"):
             clf = FairSHAPClassifier(FairSHAP(UNWEIGHED[name], **ADDED)).fit(X, Y)
         repair = clf.repair_
         assert len(repair.counterfactual_of_) > 0

@@ -152,6 +152,6 @@ def test_a_model_without_weights_is_fitted_on_repeated_rows(library):
 
 
 def test_repeated_rows_are_worth_a_warning_only_where_weights_are_not_used():
-    with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, so that rows are"):
+    with pytest.warns(WeightsWarning, match="KNeighborsClassifier takes no sample_weight, so rows are"):
         Weighing.of(KNeighborsClassifier(), X, Y).warn_of_repeats()
     Weighing.of(LogisticRegression(), X, Y).warn_of_repeats()
