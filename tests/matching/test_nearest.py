@@ -369,7 +369,7 @@ def test_parameters_of_a_matcher_can_be_searched():
         error_score="raise",
     ).fit(DATA.X, DATA.y)
     assert search.best_params_["repair__matcher__n_neighbors"] in (1, 2)
-    assert search.best_estimator_.matching.weights == "distance"
+    assert search.best_estimator_.repair.matcher.weights == "distance"
 
 
 def test_rows_without_a_reference_are_not_edited():
