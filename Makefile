@@ -57,11 +57,15 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
-# Two workers with one thread each: with more they wait for each other.
+# Two workers with one thread each: with more they wait for each other. CI also traces what the tests run: tracing takes
+# half as long again. Compiled kernels cannot be traced, so they run as plain Python first.
 tests: setup kernels
-	@# Compiled kernels cannot be traced: here they run as plain Python, for the coverage.
+ifdef CI
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/kernels --cov --cov-report= --cov-fail-under=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n 2 --dist worksteal --cov --cov-append --cov-report=term
+else
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -rs -n 2 --dist worksteal
+endif
 
 # The properties alone, on 20 times as many examples, drawn anew; SEED=... repeats a run.
 SEED := $(shell date +%s)
