@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from fairshap import FairSHAP
 from fairshap._kernels.neighbors.distance import nearest_both_ways
-from fairshap.matching._space import Space, strata_of
+from fairshap.matching._plan import Space, strata_of
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # The queries that a peer is asked at most, in either direction.

@@ -28,7 +28,7 @@ from fairshap import (
 )
 from fairshap._ties import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _explain
-from fairshap.attribution._rows import _is_clear
+from fairshap.attribution._calls import _is_clear
 from fairshap.exceptions import FairshapWarning, NothingToRepairWarning
 from tests.conftest import examples, to_library
 

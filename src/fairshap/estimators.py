@@ -25,13 +25,11 @@ from fairshap._problem import Privileged, Problem, is_continuous, read_target, w
 from fairshap._typing import Floats, Native
 from fairshap.attribution import Explainer, Explanation
 from fairshap.attribution._explain import explain_matched
-from fairshap.attribution._explainer import make_explainer
-from fairshap.attribution._explanation import default_threshold
+from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Selector
 from fairshap.edits._certificate import Evidence
 from fairshap.edits._constraints import make_constraints
-from fairshap.edits._counterfactuals import CounterfactualRows, is_risk
-from fairshap.edits._recipe import Recipe
+from fairshap.edits._recipe import CounterfactualRows, Recipe, is_risk
 from fairshap.edits._selectors import make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.matching._match import Matching, match_rows

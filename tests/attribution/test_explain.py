@@ -210,7 +210,7 @@ def test_an_estimate_does_not_depend_on_which_other_rows_there_are():
 def test_the_size_of_a_call_makes_no_difference(monkeypatch):
     model, X, R = make_case(5, rows=30, columns=6)
     whole = explain(model, X, R, **COLUMN)
-    monkeypatch.setattr("fairshap._models.risk.CALL_CELLS", 30)
+    monkeypatch.setattr("fairshap._models.scorer.CALL_CELLS", 30)
     small = explain(model, X, R, **COLUMN)
     assert_allclose(small.values, whole.values, atol=1e-15)
 

@@ -10,7 +10,7 @@ from fairshap._frames import Players
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem
 from fairshap.attribution import _explain
-from fairshap.attribution._explainer import Options
+from fairshap.attribution._explanation import Options
 from fairshap.attribution._subsets import best_players, risk_when_replaced
 
 DATA = datasets.load("german", encoded=True)

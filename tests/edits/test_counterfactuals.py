@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fairshap._problem import Problem
-from fairshap.edits._counterfactuals import Counterfactuals
+from fairshap.edits._recipe import Counterfactuals
 from fairshap.exceptions import InputError
 from tests.conftest import to_library, to_pandas
 

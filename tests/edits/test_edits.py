@@ -13,8 +13,7 @@ from numpy.testing import assert_array_equal
 
 from fairshap import Edits, Explainer, MatchPlan, explain, select_edits
 from fairshap._frames import Table
-from fairshap.edits._ledger import Checksums, has_checksums
-from fairshap.edits._values import from_text, to_text
+from fairshap.edits._ledger import Checksums, from_text, has_checksums, to_text
 from fairshap.exceptions import FileError, InputError, LedgerError
 from tests.conftest import to_library, to_pandas
 

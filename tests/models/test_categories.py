@@ -84,7 +84,7 @@ IN_PANDAS = pytest.mark.parametrize("name", MODELS)
 
 
 def has_category_splits(model, X):
-    from fairshap._models.libraries import import_trees
+    from fairshap._models.trees import import_trees
 
     ensemble = import_trees(model)
     split = {

@@ -19,7 +19,7 @@ from xgboost import XGBClassifier, XGBRFClassifier
 from fairshap import MatchPlan, explain
 from fairshap._frames import Table
 from fairshap._models import NotNativeError, Scorer
-from fairshap._models.ranks import rank_table
+from fairshap._models.probing import rank_table
 from fairshap._models.trees import Ensemble, Nodes, assemble
 from fairshap.attribution import _explain
 

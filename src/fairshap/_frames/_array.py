@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairshap._frames._cells import exceeds_floats, factorize
-from fairshap._frames._store import Cells, Kind, NewColumn, Store
+from fairshap._frames._stores import Cells, Kind, NewColumn, Store, exceeds_floats, factorize
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError
 

@@ -14,8 +14,7 @@ from fairshap._models.fitting import (
     needs_columns,
     repeats_of,
 )
-from fairshap._models.risk import Risk
-from fairshap._models.scorer import NotNativeError, Scorer, takes_quantities
+from fairshap._models.scorer import NotNativeError, Risk, Scorer, takes_quantities
 
 __all__ = [
     "ColumnEncoder",

@@ -8,8 +8,17 @@ from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 
 from fairshap._frames import Table
-from fairshap._models.probing import ENCODED_CELLS, find_owners, make_encoder, one_by_one
-from fairshap._models.ranks import N_CHECKED, TOLERANCE, check_sources, some_mixes, split
+from fairshap._models.probing import (
+    ENCODED_CELLS,
+    N_CHECKED,
+    TOLERANCE,
+    check_sources,
+    find_owners,
+    make_encoder,
+    one_by_one,
+    some_mixes,
+    split,
+)
 from fairshap._models.scorer import NotNativeError, Scorer
 from fairshap._typing import Floats, Ints, Native
 

@@ -1,8 +1,15 @@
 """One problem, read once: the table, its groups, its target and its weights; every step takes it."""
 
-from fairshap._problem.attribute import quantities, read_attribute, split_quantity
 from fairshap._problem.copies import warn_of_copies
-from fairshap._problem.groups import COMPARISONS, Comparison, Groups, Privileged
+from fairshap._problem.groups import (
+    COMPARISONS,
+    Comparison,
+    Groups,
+    Privileged,
+    quantities,
+    read_attribute,
+    split_quantity,
+)
 from fairshap._problem.problem import Hiding, Problem, check_order, check_weights
 from fairshap._problem.target import Target, is_continuous, read_target
 

@@ -9,8 +9,7 @@ import pandas as pd
 
 from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
 from fairshap._messages import listing, warn
-from fairshap._problem.attribute import known_values
-from fairshap._problem.groups import Groups, Privileged
+from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, OrderWarning, TargetError

@@ -1,8 +1,7 @@
 """Attribution: what each feature adds to the discriminative risk of each row."""
 
 from fairshap.attribution._explain import explain
-from fairshap.attribution._explainer import Explainer
-from fairshap.attribution._explanation import Explanation
+from fairshap.attribution._explanation import Explainer, Explanation
 
 __all__ = [
     "Explainer",

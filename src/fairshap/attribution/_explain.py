@@ -11,10 +11,8 @@ from fairshap._models import NotNativeError, Risk, Scorer
 from fairshap._problem import Privileged, Problem
 from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Ints, Native
-from fairshap.attribution._calls import Game
-from fairshap.attribution._explainer import Explainer, Options, make_explainer
-from fairshap.attribution._explanation import Explanation
-from fairshap.attribution._rows import Rows, estimate_pairs
+from fairshap.attribution._calls import Game, Rows, estimate_pairs
+from fairshap.attribution._explanation import Explainer, Explanation, Options, make_explainer
 from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
 

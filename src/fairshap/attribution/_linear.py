@@ -10,11 +10,10 @@ from fairshap._frames import Players
 from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.trees.games import coalition_weights
 from fairshap._models.linear import is_linear, read_linear
-from fairshap._models.risk import Risk, risk_of_scores
-from fairshap._progress import Progress
-from fairshap._threads import in_threads
+from fairshap._models.scorer import Risk, risk_of_scores
+from fairshap._progress import Progress, in_threads
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._rows import Rows
+from fairshap.attribution._calls import Rows
 
 __all__ = ["LinearGame", "is_linear"]
 

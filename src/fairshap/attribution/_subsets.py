@@ -12,7 +12,7 @@ from fairshap._ties import exceeds, steps, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._calls import Game
 from fairshap.attribution._explain import native_game
-from fairshap.attribution._explainer import Options
+from fairshap.attribution._explanation import Options
 
 if TYPE_CHECKING:
     from fairshap.attribution._trees import TreeGame

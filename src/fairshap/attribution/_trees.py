@@ -15,9 +15,8 @@ from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
 from fairshap._kernels.trees.pairs import count_players, solve_pairs
 from fairshap._kernels.trees.walker import make_walker
 from fairshap._models import NotNativeError, Risk
-from fairshap._models.ranks import rank_table
-from fairshap._progress import Progress
-from fairshap._threads import in_threads
+from fairshap._models.probing import rank_table
+from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 
 # Players up to which a game is solved without a look at how many of them matter.

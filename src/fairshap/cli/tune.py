@@ -20,7 +20,7 @@ from fairshap.cli._options import (
     split,
 )
 from fairshap.cli._output import Output, print_levels, print_noise, records
-from fairshap.edits._counterfactuals import describe_counterfactuals
+from fairshap.edits._recipe import describe_counterfactuals
 from fairshap.exceptions import InputError
 
 

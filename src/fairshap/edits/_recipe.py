@@ -3,20 +3,141 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
+import pandas as pd
+from sklearn.utils import _safe_indexing
 
-from fairshap._frames import Players
+from fairshap._frames import Players, open_store
+from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Problem
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again
 from fairshap.edits._constraints import EditConstraints, make_constraints
-from fairshap.edits._counterfactuals import CounterfactualRows, Counterfactuals, check_counterfactuals
 from fairshap.edits._ledger import Edits
 from fairshap.edits._selectors import Selector, Threshold, check_columns, make_selector
+from fairshap.exceptions import InputError
+
+#: Which rows get counterfactuals; a number means those whose risk is at least that.
+CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None
+COUNTERFACTUALS = (None, "edited", "all")
+
+
+def is_risk(counterfactuals: Any) -> TypeGuard[float]:
+    """Say whether the rows that get counterfactuals are told by a risk."""
+    return isinstance(counterfactuals, (int, float, np.integer, np.floating)) and not isinstance(
+        counterfactuals, bool
+    )
+
+
+def check_counterfactuals(counterfactuals: Any) -> None:
+    """Raise an error unless it is known which rows get counterfactuals."""
+    if is_risk(counterfactuals):
+        if not 0 < counterfactuals < np.inf:
+            raise InputError(
+                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
+                "give a number above 0, for example 0.1.",
+                parameter="counterfactuals",
+            )
+    elif not isinstance(counterfactuals, (str, type(None))) or counterfactuals not in COUNTERFACTUALS:
+        raise InputError(
+            f"counterfactuals={counterfactuals!r} is not known; give one of {listing(COUNTERFACTUALS)}, or a "
+            "number: the risk from which rows get counterfactuals."
+            f"{did_you_mean(counterfactuals, ['edited', 'all'])}",
+            parameter="counterfactuals",
+        )
+
+
+def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
+    """Say which rows get counterfactuals."""
+    if counterfactuals is None:
+        return "no counterfactuals"
+    if isinstance(counterfactuals, str):
+        return f"counterfactuals of {counterfactuals} rows"
+    return f"counterfactuals of rows with a risk of {counterfactuals:g} or more"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterfactuals:
+    """Which rows have counterfactuals, and what they weigh together.
+
+    Parameters
+    ----------
+    of : ndarray of int, shape (counterfactuals,)
+        The row that each one is of.
+    donor : ndarray of int, shape (counterfactuals,)
+        The row that it takes the attribute from.
+    weight : ndarray of float, shape (rows + counterfactuals,)
+        A row and its counterfactuals share the weight that the row had.
+    columns : tuple of int
+        Where the attribute stands.
+    """
+
+    of: Ints
+    donor: Ints
+    weight: Floats
+    columns: tuple[int, ...]
+
+    @classmethod
+    def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
+        """Return a counterfactual of each of some rows for each value that its own is compared with.
+
+        Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
+        none.
+        """
+        if problem.added:
+            raise InputError(
+                f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
+                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
+                "into X."
+            )
+        groups = problem.groups
+        rows = rows[groups.side[rows] >= 0]
+        cells = [problem.table.column(column) for column in problem.columns]
+        of, donor = [], []
+        for others in groups.donors[rows].T:
+            differ = np.any([column[rows] != column[others] for column in cells], axis=0)
+            of.append(rows[differ])
+            donor.append(others[differ])
+        row_of, donors = np.concatenate(of), np.concatenate(donor)
+        order = np.argsort(row_of, kind="stable")
+        row_of, donors = row_of[order], donors[order]
+        n = problem.table.n_rows
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = weight / (1 + np.bincount(row_of, minlength=n))
+        return cls(row_of, donors, np.concatenate([weight, weight[row_of]]), problem.columns)
+
+    def add_to(self, X: Native) -> Native:
+        """Return a table with the counterfactuals of its rows below them.
+
+        In a frame whose rows are merely numbered the numbers go on; otherwise it has its row's label.
+        """
+        store = open_store(X)
+        rows = np.arange(store.n_rows)
+        sources = [
+            np.concatenate([rows, self.donor if column in self.columns else self.of])
+            for column in range(len(store.names))
+        ]
+        mixed = store.mix(sources)
+        if isinstance(X, pd.DataFrame) and not X.index.equals(pd.RangeIndex(len(X))):
+            mixed.index = X.index.append(X.index[self.of])
+        return mixed
+
+    def add_to_target(self, y: Any) -> Any:
+        """Return a target with those of the counterfactuals below it, in its own type."""
+        n = len(self.weight) - len(self.of)
+        # Some targets are arrays only when they are asked to be.
+        target = y if hasattr(y, "__getitem__") else np.asarray(y)
+        longer = _safe_indexing(target, np.concatenate([np.arange(n), self.of]))
+        if isinstance(y, tuple):
+            return tuple(longer)
+        if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
+            longer.index = pd.RangeIndex(len(longer))
+        return longer
+
 
 #: Fits a model on a table, its target and its weights.
 Fit: TypeAlias = Callable[[Native, Any, Floats | None], Any]

@@ -11,7 +11,7 @@ from fairshap._problem import Problem
 from fairshap._ties import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Explanation
-from fairshap.attribution._explainer import check_threshold
+from fairshap.attribution._explanation import check_threshold
 from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits

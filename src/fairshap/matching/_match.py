@@ -13,8 +13,7 @@ from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching._matcher import Matcher, NearestMatcher
-from fairshap.matching._plan import Basis, MatchPlan
-from fairshap.matching._space import Stratum, check_finite, strata_of
+from fairshap.matching._plan import Basis, MatchPlan, Stratum, check_finite, strata_of
 from fairshap.matching._transport import TransportMatcher
 
 #: The name of a matcher, or an object that has a method ``match``.

@@ -13,8 +13,7 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
-from fairshap.matching._plan import MatchPlan
-from fairshap.matching._space import Space, Stratum, check_finite
+from fairshap.matching._plan import MatchPlan, Space, Stratum, check_finite
 
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]

@@ -10,7 +10,7 @@ from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
-from fairshap.matching._space import Space, check_finite
+from fairshap.matching._plan import Space, check_finite
 
 # The pairs of each row that a round of pricing adds, and the rounds.
 _ADDED, _ROUNDS = 10, 25

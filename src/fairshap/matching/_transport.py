@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from fairshap._messages import warn
 from fairshap.exceptions import NotConvergedWarning
 from fairshap.matching._matcher import Found, Matcher, Pairing, check_choice, check_count, check_number
+from fairshap.matching._plan import Space, Stratum
 from fairshap.matching._solvers import (
     Plan,
     TransportProblem,
@@ -21,7 +22,6 @@ from fairshap.matching._solvers import (
     solve_entropically,
     solve_exactly,
 )
-from fairshap.matching._space import Space, Stratum
 
 METHODS = ("emd", "sinkhorn", "sliced")
 

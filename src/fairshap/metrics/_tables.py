@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import wasserstein_distance
 
 from fairshap._frames import Table
-from fairshap._kernels.scaling import mean_and_scale
+from fairshap._kernels.neighbors.distance import mean_and_scale
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Comparison, Privileged, Problem
 from fairshap._typing import Floats, Ints, Native

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights
 from fairshap._typing import Native
-from fairshap.edits._counterfactuals import Counterfactuals
+from fairshap.edits._recipe import Counterfactuals
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Sampler
 

@@ -10,8 +10,7 @@ from fairshap._problem import Privileged
 from fairshap._ties import reaches
 from fairshap._typing import Ints, Native
 from fairshap.edits import Budget, Threshold
-from fairshap.edits._counterfactuals import CounterfactualRows
-from fairshap.edits._recipe import Recipe
+from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 

@@ -29,16 +29,16 @@ from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
-from fairshap.attribution._explainer import make_explainer
+from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import EditConstraints, Iterative, OptimalSubset, Selector, Threshold
 from fairshap.edits._constraints import Rejection, make_constraints
-from fairshap.edits._counterfactuals import (
+from fairshap.edits._recipe import (
     CounterfactualRows,
+    Recipe,
     check_counterfactuals,
     describe_counterfactuals,
     is_risk,
 )
-from fairshap.edits._recipe import Recipe
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.model_selection._evaluate import make_method, train_method

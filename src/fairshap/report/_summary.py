@@ -9,7 +9,7 @@ import numpy as np
 from fairshap._crossval import MEASURES
 from fairshap._frames import show
 from fairshap.edits import Budget, Iterative, OptimalSubset, Threshold
-from fairshap.edits._counterfactuals import describe_counterfactuals
+from fairshap.edits._recipe import describe_counterfactuals
 from fairshap.report._data import ReportData
 
 

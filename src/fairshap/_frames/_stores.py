@@ -1,7 +1,8 @@
-"""Data frames as tables. The only place that knows pandas, polars and pyarrow apart."""
+"""Single cells and single columns, whatever table they stand in."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
@@ -9,11 +10,157 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fairshap._frames._cells import exceeds_floats, factorize, is_missing
-from fairshap._frames._store import Cells, Kind, Library, NewColumn, Store
-from fairshap._messages import listing
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Codes, Floats, Ints, Native
-from fairshap.exceptions import ColumnError, InputError
+from fairshap.exceptions import CellTypeError, ColumnError, InputError
+
+# A longer cell is cut: it would bury the table that it stands in.
+_LONGEST = 160
+
+
+def is_missing(cell: Any) -> bool:
+    """Say whether a cell is None, NaN, NaT or NA."""
+    return cell is None or cell is pd.NaT or cell is pd.NA or (isinstance(cell, float) and cell != cell)
+
+
+def factorize(values: Any, name: Hashable) -> Codes:
+    """Return the distinct values numbered in the order of their appearance, -1 where one is missing."""
+    try:
+        codes, _ = pd.factorize(values)
+    except TypeError as error:
+        raise CellTypeError(
+            f"column {name!r} holds a cell that cannot be compared ({error}). A cell must be a string or a "
+            "number, a boolean, a date or missing; leave the column out, or make one of these of it.",
+            parameter="X",
+        ) from error
+    return np.asarray(codes, dtype=np.int32)
+
+
+def exceeds_floats(least: Any, most: Any) -> bool:
+    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal.
+
+    Such numbers are identifiers, not quantities; they are compared as categories.
+    """
+    return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))
+
+
+def show(value: Any, longest: int = _LONGEST) -> str:
+    """Return any cell or name as text, cut if it is very long.
+
+    Examples
+    --------
+    >>> show(None), show(3.0), show(0.1234567), show("a" * 9, longest=5)
+    ('missing', '3', '0.123457', 'aaaa…')
+    """
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, (float, np.floating)):
+        text = f"{value:.6g}"
+    elif isinstance(value, tuple):
+        text = ", ".join(show(item) for item in value)
+    else:
+        text = str(value)
+    # Half a character, which a file in UTF-8 cannot hold, becomes a question mark.
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= longest else text[: longest - 1] + "\u2026"
+
+
+Kind: TypeAlias = Literal["numeric", "category"]
+
+#: The library whose frames results come in; arrays get pandas.
+Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+#: For one column: the positions of the rows to change and the values they get.
+Cells: TypeAlias = tuple[Ints, Sequence[Any]]
+
+#: A column that is not in the table yet: its name and a number for each row.
+NewColumn: TypeAlias = tuple[Hashable, Floats]
+
+
+class Store(ABC):
+    """Rows and columns in the user's own type; every method returns new objects.
+
+    Columns are named by their position, so that names need not be strings.
+    """
+
+    native: Native
+    library: Library
+    names: tuple[Hashable, ...]
+    n_rows: int
+    #: Whether the user gave an array, whose columns have no names.
+    is_array: bool = False
+
+    def position(self, name: Any, parameter: str = "column") -> int:
+        """Return where the named column stands; an error names the parameter that asked for it."""
+        if self.is_array:
+            if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+                width = len(self.names)
+                if -width <= name < width:
+                    return int(name) % width
+                raise ColumnError(
+                    f"{parameter}={name!r} is not a column of X, which has {width} columns, 0 to "
+                    f"{width - 1}.",
+                    parameter=parameter,
+                )
+            raise ColumnError(
+                f"{parameter}={name!r} is not a column of X. X is an array: give the column's position, "
+                "a whole number, or give X as a data frame with column names.",
+                parameter=parameter,
+            )
+        if name in self.names:
+            return self.names.index(name)
+        raise ColumnError(
+            f"{parameter}={name!r} is not a column of X. X has {listing(self.names)}."
+            f"{did_you_mean(name, self.names)}",
+            parameter=parameter,
+        )
+
+    @abstractmethod
+    def kind(self, column: int) -> Kind:
+        """Say whether the column holds numbers (or times) or categories."""
+
+    @abstractmethod
+    def numbers(self, column: int) -> Floats:
+        """Return a numeric column as float64, missing values as NaN."""
+
+    @abstractmethod
+    def codes(self, column: int) -> Codes:
+        """Return the categories numbered 0, 1, ... in the order of appearance, -1 where missing."""
+
+    @abstractmethod
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        """Return the cells as Python objects."""
+
+    @abstractmethod
+    def labels(self, rows: Ints) -> list[Any]:
+        """Return the index labels of the rows; their positions where there is no index."""
+
+    @abstractmethod
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
+        """Return a table whose column j holds the cells of the rows ``sources[j]``.
+
+        It has a fresh index, or the index labels of the rows ``labels``, where there are any.
+        """
+
+    @abstractmethod
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        """Return the same rows with these columns: own ones by position, new ones by name and numbers."""
+
+    @abstractmethod
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        """Return the whole table with these cells changed; index and types as they were."""
+
+    @abstractmethod
+    def append(self, name: Hashable, values: Any) -> "Store":
+        """Return the table with one more column at its end."""
+
+    @abstractmethod
+    def stack(self, other: "Store") -> "Store":
+        """Return the rows of this table and below them the other's, whose columns are the same.
+
+        No cell changes: types are widened where the two differ, and a column whose type cannot hold
+        the other's cells is an error.
+        """
 
 
 class FrameStore(Store):
