@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fairshap._kernels.neighbors.distance import equal_costs
 from fairshap.matching._plan import Space
-from fairshap.matching._solvers import TransportProblem
+from fairshap.matching._transport import TransportProblem
 
 
 def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, holes=True, ties=False):

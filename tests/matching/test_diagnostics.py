@@ -10,7 +10,7 @@ from scipy.stats import ttest_ind
 from fairshap import MatchPlan, datasets, match
 from fairshap.exceptions import InputError, UnmatchedRowsWarning
 from fairshap.matching import NearestMatcher
-from fairshap.matching._diagnostics import Sample, of_categories, of_numbers, random_references
+from fairshap.matching._diagnostics import of_categories, of_numbers, random_references, samples_of
 from tests.conftest import examples, to_library, to_pandas
 
 DATA = datasets.load("german")
@@ -89,7 +89,7 @@ def sample_of(seed, n=60):
 def test_numbers_differ_by_their_means_in_standard_deviations(seed):
     side, row, reference, weight, rng = sample_of(seed)
     values = rng.normal(size=len(side)) + side
-    found = of_numbers(values, Sample.of(side, row, reference, weight))
+    found = of_numbers(values, samples_of(side, row, reference, weight))
     scale = np.sqrt((values[side == 0].var() + values[side == 1].var()) / 2)
     expected = [values[side == 1].mean() - values[side == 0].mean()]
     for s in (0, 1):
@@ -104,7 +104,7 @@ def test_categories_differ_by_their_shares_over_the_pooled_covariance(seed, n_ca
     side, row, reference, weight, rng = sample_of(seed)
     # -1 is a missing one.
     codes = rng.integers(-1, n_categories - 1, len(side)).astype(np.int32)
-    found = of_categories(codes, Sample.of(side, row, reference, weight))
+    found = of_categories(codes, samples_of(side, row, reference, weight))
     shares = [np.array([np.mean(codes[side == s] == c) for c in range(-1, n_categories - 1)]) for s in (0, 1)]
     covariance = sum(np.diag(share) - np.outer(share, share) for share in shares) / 2
     inverse = np.linalg.pinv(covariance, rcond=1e-10)
@@ -124,14 +124,14 @@ def test_categories_differ_by_their_shares_over_the_pooled_covariance(seed, n_ca
 def test_two_categories_differ_as_much_as_the_number_0_or_1(seed):
     side, row, reference, weight, rng = sample_of(seed)
     codes = rng.integers(0, 2, len(side)).astype(np.int32)
-    sample = Sample.of(side, row, reference, weight)
+    sample = samples_of(side, row, reference, weight)
     assert_allclose(of_categories(codes, sample), np.abs(of_numbers(codes.astype(float), sample)), atol=1e-9)
 
 
 def test_columns_without_a_scale_differ_infinitely_or_not_at_all():
     side = np.array([0, 0, 1, 1], dtype=np.int8)
     pairs = np.arange(4), np.array([2, 3, 0, 1]), np.ones(4)
-    sample = Sample.of(side, *pairs)
+    sample = samples_of(side, *pairs)
     assert of_numbers(np.array([1.0, 1, 2, 2]), sample) == [np.inf] * 3
     assert of_numbers(np.ones(4), sample) == [0.0] * 3
     assert np.isnan(of_numbers(np.array([np.nan, np.nan, 2, 2]), sample)).all()
@@ -145,7 +145,7 @@ def test_missing_numbers_are_left_out(seed):
     side, row, reference, weight, rng = sample_of(seed)
     values = rng.normal(size=len(side))
     values[4:] = np.where(rng.random(len(side) - 4) < 0.3, np.nan, values[4:])
-    found = of_numbers(values, Sample.of(side, row, reference, weight))
+    found = of_numbers(values, samples_of(side, row, reference, weight))
     present = ~np.isnan(values)
     expected = [values[present & (side == 1)].mean() - values[present & (side == 0)].mean()]
     for s in (0, 1):

@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import logsumexp
 
 from fairshap.exceptions import NotConvergedError, NotConvergedWarning
-from fairshap.matching import _solvers
-from fairshap.matching._solvers import (
+from fairshap.matching import _transport
+from fairshap.matching._transport import (
     conditional,
     load_pot,
     marginal_error,
@@ -109,7 +109,7 @@ def test_pricing_ends_as_soon_as_the_gap_is_small_enough_and_its_gap_is_a_bound(
 
 
 def test_pricing_that_is_cut_short_says_how_far_it_may_be_off(monkeypatch):
-    monkeypatch.setattr(_solvers, "_ROUNDS", 1)
+    monkeypatch.setattr(_transport, "_ROUNDS", 1)
     problem = random_problem(150, 230, n_numbers=4)
     with pytest.warns(NotConvergedWarning, match=r"150 x 230 rows may cost .* after 1 rounds"):
         plan = solve_by_pricing(problem, some_pairs(problem, 1), None, 1e-6)

@@ -2,23 +2,20 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fairshap._frames import Library, Table, make_frame
+from fairshap._frames import Library, make_frame
 from fairshap._typing import AnyCodes, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
 
 if TYPE_CHECKING:
     from fairshap.matching._plan import Basis, MatchPlan
 
-# What the frame of the distances says of a group.
-_DISTANCES = (
-    *("group", "rows", "matched_mean", "matched_std", "random_mean", "random_std"),
-    *("cohens_d", "t_statistic"),
-)
+#: Rows, and what each of them counts; all the same if that is None.
+Sample: TypeAlias = tuple[Ints, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -27,25 +24,23 @@ class Diagnostics:
 
     Parameters
     ----------
-    matched : ndarray of float, shape (matched rows,)
-        The distance of each matched row to its reference, the weighted mean where it has several.
-    random : ndarray of float, shape (matched rows,)
-        The distance of the same row to a random row that it could have been matched with.
+    matched, random : ndarray of float, shape (matched rows,)
+        The distance of each matched row to its reference, the weighted mean where it has several, and to a
+        random row that it could have been matched with.
     side : ndarray of int8, shape (matched rows,)
         1 where the row is privileged, 0 where it is not.
     columns : tuple
         The columns of the table without the sensitive attribute.
     differences : ndarray of float, shape (columns, 3)
-        Their standardized mean differences: before matching, and after it for the unprivileged and for the
-        privileged rows.
+        Their standardized mean differences, as in :attr:`balance`.
     reuse : ndarray of int, shape (rows,)
-        For each row of the table, how many rows it is a reference of.
+        How many rows each row of the table is a reference of.
     unmatched : ndarray of int
         The rows without a reference.
     notes : dict
         What the matcher reports about how it matched.
     library : str
-        The library of the frames.
+        That of the frames.
     """
 
     matched: Floats
@@ -86,32 +81,19 @@ class Diagnostics:
     def plot(self, ax: Any = None) -> Any:
         """Draw matched against random distances, and each column's difference before and after.
 
-        Parameters
-        ----------
-        ax : two axes, or one, optional
-            Where to draw. On one, only the distances are drawn. By default two axes are made.
-
-        Returns
-        -------
-        ax
-            The axes.
+        It is drawn on two axes, which are made if they are not given and returned; on one given, only the
+        distances are.
         """
         from fairshap._plotting import draw_matching
 
-        return draw_matching(
-            self.matched, self.random, [str(name) for name in self.columns], self.differences.T, ax
-        )
+        names = [str(name) for name in self.columns]
+        return draw_matching(self.matched, self.random, names, self.differences.T, ax)
 
     def __repr__(self) -> str:
-        data = self.summary()
         lines = ["distance        rows   matched (std)    random (std)   Cohen's d        t"]
-        for k, group in enumerate(data["group"]):
-            matched = f"{data['matched_mean'][k]:.3f} ({data['matched_std'][k]:.3f})"
-            random = f"{data['random_mean'][k]:.3f} ({data['random_std'][k]:.3f})"
-            lines.append(
-                f"{group:12} {data['rows'][k]:7} {matched:>15} {random:>15} {data['cohens_d'][k]:11.2f} "
-                f"{data['t_statistic'][k]:8.1f}"
-            )
+        for group, rows, near, near_std, far, far_std, d, t in zip(*self.summary().values(), strict=True):
+            matched, random = f"{near:.3f} ({near_std:.3f})", f"{far:.3f} ({far_std:.3f})"
+            lines.append(f"{group:12} {rows:7} {matched:>15} {random:>15} {d:11.2f} {t:8.1f}")
         over = np.count_nonzero(np.abs(self.differences) > 0.1, axis=0)
         used = self.reuse[self.reuse > 0]
         mean, most = (used.mean(), used.max()) if len(used) else (0.0, 0)
@@ -131,7 +113,8 @@ class Diagnostics:
             [group, int(chosen.sum()), *_compare(self.matched[chosen], self.random[chosen])]
             for group, chosen in parts.items()
         ]
-        return {name: [line[k] for line in lines] for k, name in enumerate(_DISTANCES)}
+        names = ("group", "rows", "matched_mean", "matched_std", "random_mean", "random_std", "cohens_d")
+        return dict(zip((*names, "t_statistic"), map(list, zip(*lines, strict=True)), strict=True))
 
 
 def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
@@ -147,13 +130,18 @@ def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
     np.add.at(matched, plan.row, plan.weight * plan.distance)
     reference = random_references(basis, plan.n_rows, random_state)[rows]
     table, side = basis.problem.table, basis.problem.groups.side
-    columns = np.setdiff1d(np.arange(len(table.names)), basis.problem.columns)
+    columns = np.setdiff1d(np.arange(len(table.names)), basis.problem.columns).tolist()
+    samples = samples_of(side, plan.row, plan.reference, plan.weight)
+    differences = np.empty((len(columns), 3))
+    for k, column in enumerate(columns):
+        of_kind = of_numbers if table.is_numeric(column) else of_categories
+        differences[k] = of_kind(table.column(column), samples)
     return Diagnostics(
         matched=matched[rows],
         random=np.sqrt(basis.space.squared_of_pairs(rows, reference)),
         side=side[rows],
         columns=tuple(table.names[column] for column in columns),
-        differences=mean_differences(table, columns, Sample.of(side, plan.row, plan.reference, plan.weight)),
+        differences=differences,
         reuse=np.bincount(plan.reference[plan.weight > 0], minlength=plan.n_rows),
         unmatched=plan.unmatched,
         notes=dict(basis.notes),
@@ -179,68 +167,45 @@ def random_references(basis: "Basis", n_rows: int, random_state: Any = 0) -> Int
 def _compare(matched: Floats, random: Floats) -> list[float]:
     """Return mean and standard deviation of two samples of one size, Cohen's d and t."""
     n = len(matched)
-    if n < 2:
-        one = [float(part[0]) if n else np.nan for part in (matched, random)]
-        return [one[0], np.nan, one[1], np.nan, np.nan, np.nan]
-    means = [float(part.mean()) for part in (matched, random)]
-    stds = [float(part.std(ddof=1)) for part in (matched, random)]
+    means = [float(part.mean()) if n else np.nan for part in (matched, random)]
+    stds = [float(part.std(ddof=1)) if n > 1 else np.nan for part in (matched, random)]
     scale = np.sqrt((stds[0] ** 2 + stds[1] ** 2) / 2)
     d = (means[1] - means[0]) / scale if scale else np.nan
     return [means[0], stds[0], means[1], stds[1], float(d), float(d * np.sqrt(n / 2))]
 
 
-class Sample(NamedTuple):
-    """The rows whose balance is taken: the side of every row, and the rows of either, unprivileged first."""
+def samples_of(side: Sides, row: Ints, reference: Ints, weight: Floats) -> list[tuple[Sample, Sample]]:
+    """Return what is compared, privileged rows second: both groups, and the matched rows of either.
 
-    side: Sides
-    #: The matched rows, their references, and what each reference counts
-    rows: list[Ints]
-    references: list[Ints]
-    weights: list[Floats]
-
-    @classmethod
-    def of(cls, side: Sides, row: Ints, reference: Ints, weight: Floats) -> "Sample":
-        """Return the sample of a plan's pairs."""
-        ours = [side[row] == s for s in (0, 1)]
-        rows = [np.unique(row[mine]) for mine in ours]
-        return cls(side, rows, [reference[mine] for mine in ours], [weight[mine] for mine in ours])
-
-
-def mean_differences(table: Table, columns: Ints, sample: Sample) -> Floats:
-    """Return standardized mean differences, shape (columns, 3).
-
-    Before matching, and after it those of the unprivileged and those of the privileged rows, each against
-    their references. The two are not averaged: where they go opposite ways, that would hide both.
+    The latter are compared with their references. The two are not averaged: where they go opposite ways,
+    that would hide both.
     """
-    differences = np.empty((len(columns), 3))
-    for k, column in enumerate(columns.tolist()):
-        of_kind = of_numbers if table.is_numeric(column) else of_categories
-        differences[k] = of_kind(table.column(column), sample)
-    return differences
+    unprivileged, privileged = (np.flatnonzero(side == s) for s in (0, 1))
+    samples: list[tuple[Sample, Sample]] = [((unprivileged, None), (privileged, None))]
+    for s in (0, 1):
+        pairs = side[row] == s
+        own, others = (np.unique(row[pairs]), None), (reference[pairs], weight[pairs])
+        samples.append((others, own) if s else (own, others))
+    return samples
 
 
-def of_numbers(values: Floats, sample: Sample) -> list[float]:
+def of_numbers(values: Floats, samples: list[tuple[Sample, Sample]]) -> list[float]:
     """Return the three differences of a column of numbers, privileged minus unprivileged.
 
     They are in units of the pooled standard deviation before matching, ``sqrt((s0^2 + s1^2) / 2)``. Missing
     numbers are left out.
     """
-    groups = [values[sample.side == s] for s in (0, 1)]
-    groups = [group[~np.isnan(group)] for group in groups]
-    if not all(len(group) for group in groups):
+    gaps = [_mean(values, *second) - _mean(values, *first) for first, second in samples]
+    if np.isnan(gaps[0]):
         return [np.nan] * 3
-    scale = float(np.sqrt((groups[0].var() + groups[1].var()) / 2))
-    gaps = [groups[1].mean() - groups[0].mean()]
-    for s in (0, 1):
-        own = _mean(values[sample.rows[s]])
-        other = _mean(values[sample.references[s]], sample.weights[s])
-        gaps.append(own - other if s == 1 else other - own)
+    groups = [values[rows] for rows, _ in samples[0]]
+    scale = float(np.sqrt(sum(group[~np.isnan(group)].var() for group in groups) / 2))
     if scale > 0:
-        return [float(gap) / scale for gap in gaps]
-    return [float(gap if gap == 0 or np.isnan(gap) else np.copysign(np.inf, gap)) for gap in gaps]
+        return [gap / scale for gap in gaps]
+    return [gap if gap == 0 or np.isnan(gap) else float(np.copysign(np.inf, gap)) for gap in gaps]
 
 
-def of_categories(codes: AnyCodes, sample: Sample) -> list[float]:
+def of_categories(codes: AnyCodes, samples: list[tuple[Sample, Sample]]) -> list[float]:
     """Return the three differences of a column of categories, each from 0 on.
 
     With d the differences of the categories' shares, e half of those before matching and S the mean of the
@@ -250,15 +215,10 @@ def of_categories(codes: AnyCodes, sample: Sample) -> list[float]:
     a category.
     """
     codes = codes.astype(np.int64) + 1
-    size = int(codes.max()) + 1
-    before = [_shares(codes[sample.side == s], size) for s in (0, 1)]
-    mean, half = (before[0] + before[1]) / 2, (before[1] - before[0]) / 2
-    gaps = [2 * half]
-    for s in (0, 1):
-        own = _shares(codes[sample.rows[s]], size)
-        other = _shares(codes[sample.references[s]], size, sample.weights[s])
-        gaps.append(own - other if s == 1 else other - own)
-    inverse = np.divide(1.0, mean, out=np.zeros(size), where=mean > 0)
+    shares = [[_shares(codes, *sample) for sample in pair] for pair in samples]
+    gaps = [second - first for first, second in shares]
+    mean, half = (shares[0][0] + shares[0][1]) / 2, gaps[0] / 2
+    inverse = np.divide(1.0, mean, out=np.zeros(len(mean)), where=mean > 0)
     rest = 1.0 - float(half @ (inverse * half))
     differences = []
     for gap in gaps:
@@ -271,13 +231,13 @@ def of_categories(codes: AnyCodes, sample: Sample) -> list[float]:
     return differences
 
 
-def _mean(values: Floats, weights: Floats | None = None) -> float:
-    present = ~np.isnan(values)
+def _mean(values: Floats, rows: Ints, weights: Floats | None) -> float:
+    present = ~np.isnan(values[rows])
     if not present.any():
         return np.nan
-    return float(np.average(values[present], weights=None if weights is None else weights[present]))
+    return float(np.average(values[rows][present], weights=None if weights is None else weights[present]))
 
 
-def _shares(codes: Ints, size: int, weights: Floats | None = None) -> Floats:
-    counts = np.bincount(codes, weights, minlength=size)
-    return counts / counts.sum() if len(codes) else np.full(size, np.nan)
+def _shares(codes: Ints, rows: Ints, weights: Floats | None) -> Floats:
+    counts = np.bincount(codes[rows], weights, minlength=codes.max() + 1)
+    return counts / counts.sum() if len(rows) else np.full(len(counts), np.nan)

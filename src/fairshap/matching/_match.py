@@ -14,15 +14,13 @@ from fairshap._typing import Native
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching._matcher import Matcher, NearestMatcher
 from fairshap.matching._plan import Basis, MatchPlan, Stratum, check_finite, strata_of
-from fairshap.matching._transport import TransportMatcher
+from fairshap.matching._transport import METHODS, TransportMatcher
 
 #: The name of a matcher, or an object that has a method ``match``.
 Matching: TypeAlias = Any
 MATCHERS: dict[str, Callable[[], Matcher]] = {
     "nearest": NearestMatcher,
-    "emd": partial(TransportMatcher, "emd"),
-    "sinkhorn": partial(TransportMatcher, "sinkhorn"),
-    "sliced": partial(TransportMatcher, "sliced"),
+    **{method: partial(TransportMatcher, method) for method in METHODS},
 }
 
 # Rows from which on it is worth saying that all of them share one reference.
@@ -106,21 +104,16 @@ def match_rows(
     random_state: Any = None,
 ) -> MatchPlan:
     """Return the match plan of a table whose groups and target are known."""
-    matcher, labels = make_matcher(matcher, random_state), problem.y
+    matcher = make_matcher(matcher, random_state)
     if not isinstance(matcher, Matcher):
-        return _ask(matcher, problem, labels)
+        return _ask(matcher, problem)
     matcher.check()
     each = matcher.pairing == "each"
-    table = problem.table
-    space = matcher.space(problem)
-    strata = strata_of(problem.groups, labels, each=each)
+    table, space = problem.table, matcher.space(problem)
+    strata = strata_of(problem.groups, problem.y, each=each)
+    n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with Progress("Matching", table.n_rows, verbose) as progress:
-        found = matcher.find(
-            space,
-            strata,
-            effective_n_jobs(-1 if n_jobs is None else n_jobs),
-            lambda rows: progress.advance(rows, rows),
-        )
+        found = matcher.find(space, strata, n_threads, lambda rows: progress.advance(rows, rows))
     row, reference, weight, squared = found.row, found.reference, found.weight, found.squared
     check_finite(squared)
     if each:
@@ -130,8 +123,8 @@ def match_rows(
         row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
     basis = Basis(problem, space, strata, found.notes)
     plan = MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library, basis)
-    _warn_unmatched(problem, labels, plan, found.why_unmatched)
-    _warn_few(strata, labels, matcher.n_neighbors if isinstance(matcher, NearestMatcher) else 1)
+    _warn_unmatched(problem, plan, found.why_unmatched)
+    _warn_few(strata, problem.y, matcher.n_neighbors if isinstance(matcher, NearestMatcher) else 1)
     return plan
 
 
@@ -151,12 +144,12 @@ def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
     )
 
 
-def _ask(matcher: Any, problem: Problem, labels: Target) -> MatchPlan:
+def _ask(matcher: Any, problem: Problem) -> MatchPlan:
     """Return the plan of the user's own matcher, which is shown the table that the model sees."""
     groups, names = problem.groups, [problem.table.names[column] for column in problem.columns]
     plan = matcher.match(
         problem.table.native,
-        labels.values,
+        problem.y.values,
         sensitive=names[0] if len(names) == 1 else names,
         privileged=problem.privileged,
         sensitive_features=None,
@@ -174,25 +167,22 @@ def _ask(matcher: Any, problem: Problem, labels: Target) -> MatchPlan:
             f"that have no value of {groups.name!r}; the first is row {int(plan.row[at])} with row "
             f"{int(plan.reference[at])}. A reference is a row of the other group."
         )
-    _warn_unmatched(problem, labels, plan, [f"{name} gave them none"])
+    _warn_unmatched(problem, plan, [f"{name} gave them none"])
     return plan
 
 
-def _warn_unmatched(problem: Problem, labels: Target, plan: MatchPlan, others: list[str]) -> None:
+def _warn_unmatched(problem: Problem, plan: MatchPlan, others: list[str]) -> None:
     """Say which rows have no reference, and why."""
     if not len(plan.unmatched):
         return
-    groups = problem.groups
-    reasons = []
+    groups, labels, reasons = problem.groups, problem.y, []
     if groups.n_missing:
         reasons.append(f"{groups.n_missing} rows have no value of {groups.name!r}")
     for side, word in ((0, "unprivileged"), (1, "privileged")):
         for code, label in enumerate(labels.names):
-            same = labels.codes == code
-            if (same & (groups.side == 1 - side)).any():
-                continue
-            alone = int(np.count_nonzero(same & (groups.side == side)))
-            if alone:
+            same = groups.side[labels.codes == code]
+            alone = int(np.count_nonzero(same == side))
+            if alone and not (same == 1 - side).any():
                 reasons.append(f"{alone} {word} rows have {label}, which the other group never has")
     hint = " Fewer bins would leave out fewer." if reasons and labels.classes is None else ""
     warn(
@@ -206,9 +196,9 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
     """Say of which labels a side has too few rows, or one that is the reference of many."""
     few, lone = [], []
     for stratum in strata:
+        if not min(map(len, stratum)):
+            continue
         for rows, others, word in ((*stratum, "privileged"), (*stratum[::-1], "unprivileged")):
-            if not len(rows) or not len(others):
-                continue
             text = f"{len(others)} {word} for {len(rows)} rows with {labels.names[labels.codes[rows[0]]]}"
             if len(others) < n_neighbors:
                 few.append(text)

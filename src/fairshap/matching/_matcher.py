@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
 from fairshap._messages import did_you_mean, listing
-from fairshap._problem import Privileged, Problem
+from fairshap._problem import Problem
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
 from fairshap.matching._plan import MatchPlan, Space, Stratum, check_finite
@@ -42,13 +42,12 @@ class Found:
     @classmethod
     def together(cls, parts: "Sequence[Found]") -> "Found":
         """Return the pairs of several as one, without their notes."""
-        none = np.empty(0, dtype=np.int64)
-        return cls(
-            np.concatenate([none, *(part.row for part in parts)]),
-            np.concatenate([none, *(part.reference for part in parts)]),
-            np.concatenate([np.empty(0), *(part.weight for part in parts)]),
-            np.concatenate([np.empty(0), *(part.squared for part in parts)]),
-        )
+        none = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in (none, *parts)])
+            for name in ("row", "reference", "weight", "squared")
+        }
+        return cls(**joined)
 
 
 class Matcher(BaseEstimator, ABC):
@@ -57,22 +56,12 @@ class Matcher(BaseEstimator, ABC):
     pairing: Pairing
     bins: int | None
 
-    def match(
-        self,
-        X: Native,
-        y: Any,
-        *,
-        sensitive: Any = None,
-        privileged: Privileged = None,
-        sensitive_features: Any = None,
-        **options: Any,
-    ) -> MatchPlan:
-        """Match the rows of a table; see :func:`fairshap.match`, which takes the same options."""
+    def match(self, X: Native, y: Any, **options: Any) -> MatchPlan:
+        """Match the rows of a table, with the options of :func:`fairshap.match`, such as ``sensitive``."""
         # Not at the top: that function itself looks up matchers by name.
         from fairshap.matching._match import match
 
-        who = {"sensitive": sensitive, "privileged": privileged, "sensitive_features": sensitive_features}
-        return match(X, y, **who, matcher=self, **options)
+        return match(X, y, matcher=self, **options)
 
     def check(self) -> None:
         """Raise an error unless the parameters make sense."""
@@ -154,7 +143,6 @@ class NearestMatcher(Matcher):
         self.bins = bins
 
     def check(self) -> None:
-        """Raise an error unless the parameters make sense."""
         super().check()
         check_count(self.n_neighbors, "n_neighbors", "1 for the nearest row alone")
         check_choice(self.weights, "weights", WEIGHTINGS)
@@ -164,10 +152,7 @@ class NearestMatcher(Matcher):
         check_number(self.mismatch, "mismatch", "a cost; give a number from 0 on, such as 2.0.")
 
     def space(self, problem: Problem) -> Space:
-        """Return the space that distances are taken in."""
-        weights = None
-        if self.column_weights is not None:
-            weights = _read_column_weights(self.column_weights, problem)
+        weights = _read_column_weights(self.column_weights, problem)
         space = Space.of(problem.table, problem.columns, weights, float(self.mismatch))
         if not space.width and (self.column_weights or self.mismatch == 0):
             raise InputError(
@@ -180,9 +165,8 @@ class NearestMatcher(Matcher):
     def find(
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
-        """Return the nearest rows, in both directions."""
         numbers, codes = space.numbers, space.codes
-        compiled = is_large([(len(rows), len(others)) for rows, others in strata], space.width)
+        compiled = is_large([(len(a), len(b)) for a, b in strata], space.width)
         directions: list[Direction] = []
         for a, b in strata:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
@@ -261,6 +245,7 @@ def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:
     """Return the weight of each column of the table; those that are not named weigh 1."""
+    column_weights = {} if column_weights is None else column_weights
     if not isinstance(column_weights, Mapping):
         raise InputError(
             f"column_weights={column_weights!r} is not a mapping; give the weights by column, such as "

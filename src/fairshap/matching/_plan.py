@@ -1,4 +1,4 @@
-"""The match plan: which references, with which weights, for each row."""
+"""The match plan, and what it is made from: strata of rows, and the space that distances are taken in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # The cells of pairs that are compared at a time.
 _CELLS = 1 << 20
+# What a pair of a plan says, and as what.
+_KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
 
 
 class Stratum(NamedTuple):
@@ -42,21 +44,15 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """Rows between which there are distances.
+    """Rows between which there are distances, and what differences cost.
 
-    Parameters
-    ----------
-    numbers : ndarray of float64, shape (rows, numbers)
-        Missing ones are NaN; ``holes`` says in which columns there are any.
-    codes : ndarray of int32, shape (rows, categories)
-        Categories, -1 where one is missing.
-    costs : Costs
-        What differences cost.
+    A missing number is NaN, a missing category -1.
     """
 
     numbers: Floats
     codes: Codes
     costs: Costs
+    #: In which columns of numbers one is missing
     holes: Bools = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,16 +74,15 @@ class Space:
         """
         weights = np.ones(len(table.names)) if column_weights is None else column_weights.copy()
         weights[list(without)] = 0.0
-        of_numbers, of_categories = weights[table.numeric_columns], weights[table.category_columns]
-        columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(mismatch * of_categories)
-        codes, costs = table.codes[:, categories], mismatch * of_categories[categories]
+        of_numbers, of_categories = weights[table.numeric_columns], mismatch * weights[table.category_columns]
+        columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(of_categories)
+        codes, costs = table.codes[:, categories], of_categories[categories]
         if table.is_array:
             columns, more, of_blocks = without_one_hot(table.numbers, columns, of_numbers)
-            own = of_numbers[columns]
-            costs = np.append(costs, MISMATCH * of_blocks)
-            codes = np.column_stack([codes, more])
-            return cls(table.numbers[:, columns], codes, Costs(own, mismatch * own, costs))
+            codes, costs = np.column_stack([codes, more]), np.append(costs, MISMATCH * of_blocks)
         numbers, own = table.numbers[:, columns], of_numbers[columns]
+        if table.is_array:
+            return cls(numbers, codes, Costs(own, mismatch * own, costs))
         _, scale = mean_and_scale(numbers)
         power = np.exp2(np.round(np.log2(scale)))
         return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, mismatch * own, costs))
@@ -129,9 +124,6 @@ def check_finite(squared: Floats, below: float = np.inf) -> None:
         raise InputError(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
-
-
-_KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -240,19 +232,8 @@ class MatchPlan:
     def diagnostics(self, random_state: Any = 0) -> "Diagnostics":
         """Return how good the plan is, if :func:`fairshap.match` or a matcher made it.
 
-        Distances are compared with those to random rows that a row could have been matched with; columns
-        with what they were before matching.
-
-        Parameters
-        ----------
-        random_state : int, RandomState instance or None, default=0
-            The source of the random rows.
-
-        Returns
-        -------
-        Diagnostics
-            ``frame()`` for the distances, ``balance`` for the columns, ``reuse``, ``unmatched``, ``notes``
-            and ``plot()``.
+        Distances are compared with those to random rows that a row could have been matched with, which
+        ``random_state`` draws; columns with what they were before matching.
 
         Examples
         --------
@@ -268,14 +249,10 @@ class MatchPlan:
         references: 432 rows, each used 2.3 times, 14 at most
         unmatched: 0 of 1000 rows
         """
-        # Not at the top: it is for plans.
         from fairshap.matching._diagnostics import diagnose
 
         return diagnose(self, random_state)
 
     def plot(self, ax: Any = None, *, random_state: Any = 0) -> Any:
-        """Draw the diagnostics: matched and random distances, and balance before and after; return the axes.
-
-        See :meth:`fairshap.matching.Diagnostics.plot`. It takes matplotlib, the extra ``plots``.
-        """
+        """Draw the diagnostics with matplotlib; see :meth:`fairshap.matching.Diagnostics.plot`."""
         return self.diagnostics(random_state).plot(ax)

@@ -1,34 +1,74 @@
 """Optimal transport between the groups, solved by POT."""
 
+import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import warn
-from fairshap.exceptions import NotConvergedWarning
+from fairshap._typing import Floats, Ints
+from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
 from fairshap.matching._matcher import Found, Matcher, Pairing, check_choice, check_count, check_number
-from fairshap.matching._plan import Space, Stratum
-from fairshap.matching._solvers import (
-    Plan,
-    TransportProblem,
-    conditional,
-    load_pot,
-    marginal_error,
-    near_pairs,
-    projected_pairs,
-    solve_by_pricing,
-    solve_entropically,
-    solve_exactly,
-)
+from fairshap.matching._plan import Space, Stratum, check_finite
 
-METHODS = ("emd", "sinkhorn", "sliced")
+Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 # The pairs of a stratum up to which all of them are held: POT takes some 40 bytes for each.
 _DENSE = 10_000_000
 # Beyond that: each row's pairs that are held, and the projections that make sure that there is a plan.
 _NEAR, _PROJECTIONS = {"emd": 20, "sinkhorn": 50}, 3
+# The pairs of each row that a round of pricing adds, and the rounds.
+_ADDED, _ROUNDS = 10, 25
+# The pairs whose mean stands for that of all.
+_SAMPLE = 1 << 16
+# Squared distances from here on overflow when they are summed.
+_TOO_LARGE = 1e300
+# What POT says of a simplex that ran out of steps.
+_OUT_OF_STEPS = 3
+
+
+class TransportProblem(NamedTuple):
+    """The rows of a stratum, between which mass moves at the cost of their squared distance."""
+
+    space: Space
+    rows: Ints
+    others: Ints
+    rng: np.random.Generator
+    n_threads: int = 1
+
+    def all_costs(self) -> Floats:
+        """Return the cost of every pair."""
+        costs = self.space.squared(self.rows, self.others)
+        check_finite(costs, _TOO_LARGE)
+        return costs
+
+    def costs(self, keys: Ints) -> sp.coo_array:
+        """Return the costs of some pairs by their keys, ``row * len(others) + other``."""
+        row, other = np.divmod(keys, len(self.others))
+        costs = self.space.squared_of_pairs(self.rows[row], self.others[other])
+        check_finite(costs, _TOO_LARGE)
+        return sp.coo_array((costs, (row, other)), shape=(len(self.rows), len(self.others)))
+
+    def typical_cost(self) -> float:
+        """Return the mean cost of a sample of all pairs; 1 if it is 0."""
+        rows, others = (self.rng.choice(side, _SAMPLE) for side in (self.rows, self.others))
+        return float(self.space.squared_of_pairs(rows, others).mean()) or 1.0
+
+
+class Plan(NamedTuple):
+    """How much mass goes between any two rows of a stratum, in any unit, and the mean cost of moving it.
+
+    ``gap`` is the share by which the cost may exceed the lowest of all plans, if that is known.
+    """
+
+    mass: sp.csr_array
+    cost: float
+    gap: float | None = None
 
 
 class TransportMatcher(Matcher):
@@ -88,7 +128,7 @@ class TransportMatcher(Matcher):
 
     def __init__(
         self,
-        method: Literal["emd", "sinkhorn", "sliced"] = "emd",
+        method: Method = "emd",
         *,
         reg: float = 0.02,
         n_projections: int = 100,
@@ -110,15 +150,12 @@ class TransportMatcher(Matcher):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise an error unless the parameters make sense and POT is installed."""
         super().check()
         check_choice(self.method, "method", METHODS)
-        strength = (
-            "a strength of regularization; give a number from 1e-9 on: towards 0 the plan is that of emd."
-        )
-        check_number(self.reg, "reg", strength, low=1e-9)
-        share = "the share of each row's mass that is kept; give a number above 0, up to 1."
-        check_number(self.keep, "keep", share, low=1e-9, high=1.0)
+        what = "a strength of regularization; give a number from 1e-9 on: towards 0 the plan is that of emd."
+        check_number(self.reg, "reg", what, low=1e-9)
+        what = "the share of each row's mass that is kept; give a number above 0, up to 1."
+        check_number(self.keep, "keep", what, low=1e-9, high=1.0)
         check_number(self.tol, "tol", "a share; give a number from 0 to 1.", high=1.0)
         check_count(self.n_projections, "n_projections", "100")
         if self.max_iter is not None:
@@ -128,9 +165,8 @@ class TransportMatcher(Matcher):
     def find(
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
-        """Return the references of all strata, in both directions."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        parts, sizes, costs, errors, gaps, kept = [], [], [], [], [], []
+        parts, kept, told = [], [], []
         for position, stratum in enumerate(strata):
             if not min(map(len, stratum)):
                 continue
@@ -141,26 +177,24 @@ class TransportMatcher(Matcher):
                 squared = space.squared_of_pairs(mine[row], theirs[other])
                 parts.append(Found(mine[row], theirs[other], weight, squared))
                 kept.append(share)
-            sizes.append(sum(map(len, stratum)))
-            costs.append(plan.cost)
-            errors.append(marginal_error(plan.mass))
-            gaps += [] if plan.gap is None else [plan.gap]
-            advance(sizes[-1])
+            n_rows = sum(map(len, stratum))
+            told.append((n_rows, plan.cost, marginal_error(plan.mass), plan.gap))
+            advance(n_rows)
         found = Found.together(parts)
         if parts:
             shares = np.concatenate(kept)
+            sizes, costs, errors, gaps = zip(*told, strict=True)
             found.notes.update(
                 method=self.method,
                 transport_cost=float(np.average(costs, weights=sizes)),
                 kept_mass_mean=float(shares.mean()),
                 kept_mass_min=float(shares.min()),
                 marginal_error=max(errors),
-                **({"gap": max(gaps)} if gaps else {}),
+                **({"gap": max(gaps)} if self.method == "emd" else {}),
             )
         return found
 
     def _solve(self, problem: TransportProblem) -> Plan:
-        """Return the plan of one stratum."""
         tol = float(self.tol)
         if self.method == "sliced":
             keys = projected_pairs(problem, int(self.n_projections))
@@ -187,3 +221,186 @@ class TransportMatcher(Matcher):
                 NotConvergedWarning,
             )
         return plan
+
+
+def load_pot() -> Any:
+    """Return POT, which is loaded only here: it takes seconds, and longer beside torch or JAX."""
+    try:
+        import ot
+    except ImportError as error:
+        raise MissingExtraError("optimal transport", "POT", "transport") from error
+    return ot
+
+
+def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[Plan, Floats, Floats]:
+    """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials.
+
+    A row has as much mass as the other side has rows: whole numbers, so that equal masses are equal to the
+    last bit.
+    """
+    n, m = costs.shape
+    masses = np.full(n, float(m)), np.full(m, float(n))
+    with warnings.catch_warnings():
+        # What POT warns of is checked below.
+        warnings.simplefilter("ignore")
+        steps = 10**9 if max_iter is None else int(max_iter)
+        mass, log = load_pot().emd(*masses, costs, numItermax=steps, log=True)
+    if log["result_code"] == _OUT_OF_STEPS:
+        raise NotConvergedError(
+            f"the network simplex has not moved all mass between {n} x {m} rows after max_iter={max_iter} "
+            "steps; a plan that is not finished is no plan. Raise max_iter, or leave it out."
+        )
+    mass = sp.csr_array(mass)
+    if log["warning"] is not None or marginal_error(mass) > 1e-6:
+        raise NotConvergedError(
+            f"the network simplex found no plan for {n} x {m} rows: {log['warning'] or 'mass is missing'}. "
+            "Scale the columns of X to similar sizes."
+        )
+    return Plan(mass, float(log["cost"]) / (n * m)), log["u"], log["v"]
+
+
+def solve_by_pricing(problem: TransportProblem, keys: Ints, max_iter: int | None, tol: float) -> Plan:
+    """Return a plan whose cost is within ``tol`` of the lowest over all pairs, starting with some pairs.
+
+    The dual of the best plan over some pairs tells which others have a negative reduced cost, and what no
+    plan can cost less than. Such pairs are added until that is near enough.
+    """
+    for _ in range(_ROUNDS):
+        plan, u, v = solve_exactly(problem.costs(keys), max_iter)
+        near, reduced, lowest = near_pairs(problem, _ADDED, u, v)
+        gap = max(plan.cost - lowest, 0.0) / plan.cost if plan.cost > 0 else 0.0
+        more = np.union1d(keys, near[reduced < -1e-9 * plan.cost])
+        if gap <= tol or len(more) == len(keys):
+            return plan._replace(gap=gap)
+        keys = more
+    warn(
+        f"The plan for {len(problem.rows)} x {len(problem.others)} rows may cost {gap:.2g} of itself more "
+        f"than the lowest, over tol={tol:g}, after {_ROUNDS} rounds of pricing. Raise tol.",
+        NotConvergedWarning,
+    )
+    return plan._replace(gap=gap)
+
+
+def solve_entropically(costs: Floats | sp.coo_array, reg: float, max_iter: int, tol: float) -> Plan:
+    """Return the plan of lowest cost less ``reg`` times its entropy (Sinkhorn).
+
+    It starts with the potentials of the exact plan: every row and every column of the kernel then has a one
+    in it, so that nothing vanishes however small ``reg`` is, and few steps are left. POT takes dense kernels
+    only; over some pairs the same two lines are iterated here.
+    """
+    n, m = costs.shape
+    _, u, v = solve_exactly(costs, None)
+    if not sp.issparse(costs):
+        with warnings.catch_warnings():
+            # What POT warns of is checked by the caller.
+            warnings.simplefilter("ignore")
+            mass = load_pot().bregman.sinkhorn_stabilized(
+                *(np.full(n, 1 / n), np.full(m, 1 / m), costs, reg),
+                numItermax=max_iter,
+                # POT compares the root of the sum of squares; this bounds half the sum of absolute errors.
+                stopThr=2 * tol / np.sqrt(m),
+                # The kernel is computed again when a scaling exceeds this, which is dear.
+                tau=1e50,
+                warmstart=(u, v),
+            )
+        return Plan(sp.csr_array(mass), float(np.vdot(mass, costs) / mass.sum()))
+    kernel = sp.csr_array(costs)
+    row, other = kernel.tocoo().coords
+    price, kernel.data = kernel.data, np.exp((u[row] + v[other] - kernel.data) / reg)
+    turned = kernel.T.tocsr()
+    a, b = np.ones(n), np.ones(m)
+    for _ in range(max_iter):
+        a = 1 / (n * (kernel @ b))
+        total = turned @ a
+        if np.abs(b * total - 1 / m).sum() / 2 <= tol:
+            break
+        b = 1 / (m * total)
+    kernel.data *= a[row] * b[other]
+    return Plan(kernel, float(kernel.data @ price / kernel.data.sum()))
+
+
+def near_pairs(
+    problem: TransportProblem, k: int, u: Floats | None = None, v: Floats | None = None
+) -> tuple[Ints, Floats, float]:
+    """Return the keys of each row's k pairs of lowest reduced cost, both ways, these costs, and a bound.
+
+    The reduced cost of a pair, its cost less the potentials of both ends, is but for a constant a squared
+    distance in a space with two more columns: a search for nearest rows finds the lowest. The bound is what
+    no plan can cost less than: lowering the potentials of either side makes them feasible.
+    """
+    space, n, m = problem.space, len(problem.rows), len(problem.others)
+    u, v = np.zeros(n) if u is None else u, np.zeros(m) if v is None else v
+    there, squared, back, other_squared = nearest_both_ways(
+        np.column_stack([space.numbers[problem.rows], np.sqrt(u.max() - u), np.zeros(n)]),
+        space.codes[problem.rows],
+        np.column_stack([space.numbers[problem.others], np.zeros(m), np.sqrt(v.max() - v)]),
+        space.codes[problem.others],
+        space.costs._replace(
+            weights=np.append(space.costs.weights, [1.0, 1.0]),
+            lacking=np.append(space.costs.lacking, [0.0, 0.0]),
+        ),
+        k=k,
+        compiled=True,
+        n_threads=problem.n_threads,
+    )
+    keys = [np.arange(n)[:, None] * m + there, back * m + np.arange(m)[:, None]]
+    reduced = [squared - (u.max() + v.max()), other_squared - (u.max() + v.max())]
+    bound = u.mean() + v.mean() + max(side[:, 0].mean() for side in reduced)
+    return np.concatenate([*map(np.ravel, keys)]), np.concatenate([*map(np.ravel, reduced)]), float(bound)
+
+
+def projected_pairs(problem: TransportProblem, n_projections: int) -> Ints:
+    """Return the keys of the pairs that one-dimensional plans along random projections use.
+
+    Rows are projected as if numbers were standardized and categories one-hot. A missing number stands at the
+    mean of its column, and whether it is missing is a coordinate of its own, as it is in the distance.
+    """
+    space, rng, n, m = problem.space, problem.rng, len(problem.rows), len(problem.others)
+    rows = np.concatenate([problem.rows, problem.others])
+    places = np.zeros((n + m, n_projections))
+    for column, weight, lacking in zip(space.numbers[rows].T, *space.costs[:2], strict=True):
+        missing = np.isnan(column)
+        mean = column[~missing].mean() if not missing.all() else 0.0
+        centered = np.where(missing, 0.0, column - mean) * np.sqrt(weight)
+        places += centered[:, None] * rng.normal(size=n_projections)
+        places += missing[:, None] * (np.sqrt(lacking) * rng.normal(size=n_projections))
+    for codes, mismatch in zip(space.codes[rows].T, space.costs.mismatch, strict=True):
+        # Two one-hot rows of different categories differ in two columns. A missing category, -1, is the last.
+        places += np.sqrt(mismatch / 2) * rng.normal(size=(codes.max() + 2, n_projections))[codes]
+    check_finite(places)
+    masses = np.full(n, float(m)), np.full(m, float(n))
+    keys = []
+    for place in places.T[:, :, None]:
+        _, [plan] = load_pot().wasserstein_1d(place[:n], place[n:], *masses, return_plans="coo_tuple")
+        keys.append((plan.rows * m + plan.cols)[plan.data > 0])
+    return np.unique(np.concatenate(keys))
+
+
+def marginal_error(mass: sp.csr_array) -> float:
+    """Return the share of the mass that is at the wrong rows, on the side where it is greater."""
+    sides = [mass.sum(axis=axis) / mass.sum() for axis in (0, 1)]
+    return float(max(np.abs(side - 1 / len(side)).sum() / 2 for side in sides))
+
+
+def conditional(mass: sp.csr_array, keep: float) -> tuple[Ints, Ints, Floats, Floats]:
+    """Return each row's largest entries that make up the share ``keep``, as weights that sum to 1.
+
+    They come back as rows, columns and weights, by row, the heaviest first and of equal ones the lowest
+    column, with the share of each row's mass that was kept.
+    """
+    n, m = mass.shape
+    row, other = np.repeat(np.arange(n), np.diff(mass.indptr)), mass.indices
+    # Rounded, so that masses which are equal but for the last bits are equal.
+    share = np.round(mass.data / mass.sum(axis=1)[row], 12)
+    # Entries so small make up less than the rest altogether: they need not be sorted.
+    large = (share > 0) & (share >= (1 - keep) / m * (1 - 1e-9))
+    row, other, share = row[large], other[large], share[large]
+    order = np.lexsort((other, -share, row))
+    row, other, share = row[order], other[order], share[order]
+    before = np.cumsum(share) - share
+    before -= before[np.searchsorted(row, np.arange(n))][row]
+    # A hair less, so that the rounding of a sum does not ask for one more.
+    chosen = before < (keep * (1 - 1e-9) if keep < 1 else np.inf)
+    row, other, share = row[chosen], other[chosen], share[chosen]
+    kept = np.bincount(row, share, minlength=n)
+    return row, other.astype(np.int64), share / kept[row], np.minimum(kept, 1.0)
