@@ -1,6 +1,6 @@
 """What the edits did to each row, measured, beside what the theory says."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,6 @@ from fairshap._typing import Bools, Floats, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
-from fairshap.metrics import ParityBound
 from fairshap.metrics._tables import parity_bound, row_risks
 
 
@@ -20,21 +19,9 @@ from fairshap.metrics._tables import parity_bound, row_risks
 class Certificate:
     """The two sides of ``DR_after = DR_before - sum(phi) + I`` for each row.
 
-    Parameters
-    ----------
-    dr_before, dr_after : ndarray of float, shape (rows,)
-        The discriminative risk of the row by the model itself, in the table as it was read and as it was
-        written.
-    sum_phi : ndarray of float, shape (rows,)
-        The sum of the Shapley values of the features that were edited.
-    residual : ndarray of float, shape (rows,)
-        The interaction residual I, from the game and not from the tables.
-    distance : ndarray of float, shape (rows,)
-        How far the row's heaviest reference is, from which the new values come.
-    edited : ndarray of bool, shape (rows,)
-        Which rows were edited.
-    library : str
-        The library of the frame.
+    The risks are those of the model itself, in the table as it was read and as it was written. ``sum_phi`` is
+    of the features that were edited, the ``residual`` I from the game and not from the tables, ``distance``
+    how far the row's heaviest reference is, from which the new values come.
     """
 
     dr_before: Floats
@@ -74,15 +61,8 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     sum_phi, residual = np.zeros(len(explanation)), np.zeros(len(explanation))
     if len(rows):
         sum_phi[rows] = np.where(taken, explanation.values[rows], 0.0).sum(axis=1)
-        full, without = replay(
-            explanation.route,
-            risk,
-            explanation.features,
-            rows,
-            plan.best[rows],
-            taken,
-            explanation.options.n_jobs,
-        )
+        who = (explanation.features, rows, plan.best[rows], taken)
+        full, without = replay(explanation.route, risk, *who, explanation.options.n_jobs)
         residual[rows] = without - full + sum_phi[rows]
     distance = np.full(plan.n_rows, np.nan)
     # The first pair of a row is its heaviest: written last, it stays.
@@ -114,28 +94,26 @@ class Evidence:
         return certify(self.explanation, self.edits, self._repaired())
 
     @cached_property
-    def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
-        """The bound on demographic parity, and demographic parity itself, before and after."""
+    def bounds(self) -> list[dict[str, Any]]:
+        """The bound on demographic parity and what was measured, before and after."""
         risk = self.explanation.risk_function
         after = Risk(risk.scorer, risk.problem.with_cells(self._repaired()))
-        return _bound(risk), _bound(after)
+        return [{"table": "before"} | _bound(risk), {"table": "after"} | _bound(after)]
 
     def bounds_frame(self) -> Native:
         """Return the bounds as a frame of two lines, before and after."""
-        bounds = [bound for bound, _ in self.bounds]
-        names = ("bound", "score_parity", "risk_unprivileged", "risk_privileged", "total_variation")
-        data: dict[str, Any] = {"table": ["before", "after"]}
-        data |= {name: [getattr(bound, name) for bound in bounds] for name in names[:2]}
-        data["demographic_parity"] = [parity for _, parity in self.bounds]
-        data |= {name: [getattr(bound, name) for bound in bounds] for name in (*names[2:], "is_vacuous")}
+        before, after = self.bounds
+        data = {name: [before[name], after[name]] for name in before}
         return make_frame(self.explanation.problem.table.store.library, data)
 
     def _repaired(self) -> Native:
         return self.edits.apply(self.explanation.problem.own.native)
 
 
-def _bound(risk: Risk) -> tuple[ParityBound, float]:
-    """Return the bound of a table, and the gap in its rate of positive predictions."""
-    bound = parity_bound(risk)
-    positive, side = risk.scorer(risk.problem.table.native) > 0.5, risk.problem.groups.side
-    return bound, abs(float(positive[side == 1].mean() - positive[side == 0].mean()))
+def _bound(risk: Risk) -> dict[str, Any]:
+    """Return the bound of a table, and the gaps in its mean score and in its rate of positive predictions."""
+    bound, side = parity_bound(risk), risk.problem.groups.side
+    positive = risk.scorer(risk.problem.table.native) > 0.5
+    gap = abs(float(positive[side == 1].mean() - positive[side == 0].mean()))
+    first = {"bound": bound.bound, "score_parity": bound.score_parity, "demographic_parity": gap}
+    return first | asdict(bound)

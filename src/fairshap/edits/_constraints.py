@@ -8,20 +8,20 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, Table
-from fairshap._messages import did_you_mean, listing
 from fairshap._models import Risk
 from fairshap._problem import Groups, Target
 from fairshap._ties import exceeds
-from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints, Sides
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError
+from fairshap.matching._matcher import check_choice, check_count
 
-GROUPS = ("both", "unprivileged", "privileged")
-REJECTIONS = ("risk_rises", "label_less_likely")
-
+#: The groups whose rows are edited, and their sides.
+SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
 #: When a row's edits are taken back.
 Rejection: TypeAlias = Literal["risk_rises", "label_less_likely"] | None
+REJECTIONS = ("risk_rises", "label_less_likely")
 
 
 class EditConstraints(BaseEstimator):
@@ -70,30 +70,12 @@ class EditConstraints(BaseEstimator):
 
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
-        if not isinstance(self.group, str) or self.group not in GROUPS:
-            raise InputError(
-                f"group={self.group!r} is not known; give one of {listing(GROUPS)}."
-                f"{did_you_mean(self.group, GROUPS)}",
-                parameter="group",
-            )
+        check_choice(self.group, "group", list(SIDES))
         if self.frozen is not None and self.editable is not None:
             raise InputError("frozen and editable are both given; give one of the two.", parameter="frozen")
-        most = self.max_per_row
-        if most is not None and (
-            isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1
-        ):
-            raise InputError(
-                f"max_per_row={most!r} is not a number of cells; give a whole number from 1 on, or None.",
-                parameter="max_per_row",
-            )
-        if self.reject_if is not None and (
-            not isinstance(self.reject_if, str) or self.reject_if not in REJECTIONS
-        ):
-            raise InputError(
-                f"reject_if={self.reject_if!r} is not known; give None or one of {listing(REJECTIONS)}."
-                f"{did_you_mean(self.reject_if, REJECTIONS)}",
-                parameter="reject_if",
-            )
+        if self.max_per_row is not None:
+            check_count(self.max_per_row, "max_per_row", "2, or None")
+        check_choice(self.reject_if, "reject_if", (None, *REJECTIONS))
 
     def given(self) -> list[str]:
         """Return the parameters that constrain anything, as they are written in Python."""
@@ -102,58 +84,41 @@ class EditConstraints(BaseEstimator):
 
     def features(self, table: Table, players: Players) -> Bools:
         """Say which features may be edited: those none of whose columns is frozen."""
-        for word, names in (("frozen", self.frozen), ("editable", self.editable)):
-            if isinstance(names, str) or (names is not None and not np.iterable(names)):
-                raise InputError(
-                    f"{word}={names!r} must be a list of columns, such as [{names!r}].", parameter=word
-                )
-        if self.editable is not None:
-            named = _columns(table, self.editable, "editable")
-            frozen = np.setdiff1d(np.arange(len(table.names)), named)
-            if not len(named):
-                raise InputError(
-                    "editable names no columns, so that nothing could be edited.", parameter="editable"
-                )
-        else:
-            frozen = _columns(table, self.frozen or (), "frozen")
-        may = np.ones(len(players.names), dtype=np.bool_)
+        word = "frozen" if self.editable is None else "editable"
+        names = getattr(self, word)
+        if isinstance(names, str) or (names is not None and not np.iterable(names)):
+            raise InputError(
+                f"{word}={names!r} must be a list of columns, such as [{names!r}].", parameter=word
+            )
+        named = [table.position(name, word) for name in (() if names is None else names)]
+        if word == "editable" and not named:
+            raise InputError("editable names no columns, so that nothing could be edited.", parameter=word)
+        may = np.full(len(players.names), True)
+        frozen = named if word == "frozen" else np.setdiff1d(np.arange(len(table.names)), named)
         may[players.of_column[frozen]] = False
         return may
 
     def rows(self, groups: Groups) -> Bools:
         """Say which rows may be edited."""
-        sides = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}[self.group]
-        return np.isin(groups.side, sides)
+        return np.isin(groups.side, SIDES[self.group])
 
     def narrow(
         self, explanation: Explanation, rows: Ints, replaced: Bools, importance: Floats, cells: AnyCodes
     ) -> None:
-        """Give up replacements that are too many in a row, or not plausible."""
+        """Give up replacements that are too many in a row, or not plausible; ``replaced`` is changed."""
         if self.max_per_row is not None:
-            keep_few(replaced, importance, cells, self.max_per_row)
+            _keep_few(replaced, importance, cells, self.max_per_row)
         if self.plausible:
-            problem, players = explanation.problem, explanation.features
-            apart = ~np.isin(problem.table.category_columns, problem.columns)
-            keep_plausible(
-                replaced,
-                importance,
-                rows,
-                explanation.best[rows],
-                problem.table.codes[:, apart],
-                players.of_column[problem.table.category_columns[apart]],
-                problem.groups.side,
-            )
+            _keep_plausible(explanation, rows, replaced, importance)
 
     def reject(self, explanation: Explanation, rows: Ints, replaced: Bools) -> None:
-        """Take back the replacements of rows that they would harm."""
+        """Take back the replacements of rows that they would harm; ``replaced`` is changed."""
         if self.reject_if is None or not len(rows):
             return
         risk, players, references = explanation.risk_function, explanation.features, explanation.best[rows]
+        harm = _miss if self.reject_if == "label_less_likely" else risk_when_replaced
         both = (np.zeros_like(replaced), replaced)
-        if self.reject_if == "label_less_likely":
-            before, after = (_miss(risk, players, rows, references, who) for who in both)
-        else:
-            before, after = (risk_when_replaced(risk, players, rows, references, who) for who in both)
+        before, after = (harm(risk, players, rows, references, who) for who in both)
         replaced[exceeds(after, before, risk.unit)] = False
 
 
@@ -171,12 +136,8 @@ def make_constraints(constraints: Any) -> EditConstraints:
     return constraints
 
 
-def _columns(table: Table, names: Sequence[Any], word: str) -> Any:
-    return np.array([table.position(name, word) for name in names], dtype=np.int64)
-
-
-def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
-    """Keep the most important replacements of each row, of at most so many cells; ``replaced`` is changed."""
+def _keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
+    """Keep the most important replacements of each row, of at most so many cells."""
     order = np.argsort(np.where(replaced, -importance, np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(np.where(replaced, cells, 0), order, axis=1)
     # One that does not fit is passed over, and the next may.
@@ -188,44 +149,24 @@ def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) ->
         replaced[rows, order[rows, k]] = False
 
 
-def keep_plausible(
-    replaced: Bools,
-    importance: Floats,
-    rows: Ints,
-    references: Ints,
-    codes: Codes,
-    player: Ints,
-    side: Sides,
-) -> None:
+def _keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, importance: Floats) -> None:
     """Give up replacements, the least important first, until what is left is plausible.
 
     A row with its new values is plausible if every two of its categories, of which one is new, occur together
     in some row of the other group. Numbers take no part: hardly two rows have the same ones.
-
-    Parameters
-    ----------
-    replaced : ndarray of bool, shape (chosen rows, players)
-        Changed: which players of each row are replaced.
-    importance : ndarray, shape (chosen rows, players)
-        How important each is; of equals the first is given up first.
-    rows, references : ndarray of int, shape (chosen rows,)
-        Positions in the table.
-    codes : ndarray of int, shape (rows or twice as many, categories)
-        The categories of the whole table, those of the sensitive attribute aside; where the references stand
-        below the rows, of both.
-    player : ndarray of int, shape (categories,)
-        Whose they are.
-    side : ndarray of int, shape (rows,)
-        The group of each row of the whole table.
     """
+    problem, table, side = explanation.problem, explanation.problem.table, explanation.problem.groups.side
+    apart = ~np.isin(table.category_columns, problem.columns)
+    codes, player = table.codes[:, apart], explanation.features.of_column[table.category_columns[apart]]
     width = int(codes.max(initial=0)) + 2
-    own, other = codes[rows], codes[references]
+    own, other = codes[rows], codes[explanation.best[rows]]
 
     def keys(cells: Codes, a: int, b: int) -> Ints:
         return (cells[:, a] + np.int64(1)) * width + cells[:, b] + 1
 
     @cache
     def occurring(of_side: int, a: int, b: int) -> Ints:
+        # The references may stand below the rows, in a table of twice as many.
         return np.unique(keys(codes[-len(side) :][side == of_side], a, b))
 
     pending = np.arange(len(rows))
@@ -272,10 +213,7 @@ def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: 
 
 
 def _positions(labels: Target, known: Any) -> Ints:
-    """Return where the label of each row stands among those that the model knows, which may be more.
-
-    A model may also have been trained on the numbers of the labels, from 0 on.
-    """
+    """Return where the label of each row stands among those that the model knows, which may be more."""
     if labels.classes is None:
         return labels.codes
     own = np.unique(labels.values, return_inverse=True)[1]
@@ -286,6 +224,7 @@ def _positions(labels: Target, known: Any) -> Ints:
     missing = [name for name in names if name not in places]
     if not missing:
         return np.array([places[name] for name in names], dtype=np.int64)[own]
+    # A model may also have been trained on the numbers of the labels, from 0 on.
     if len(missing) == len(names) and list(places) == list(range(len(names))):
         return own
     raise InputError(

@@ -18,7 +18,7 @@ from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
-from fairshap.edits._selectors import Selector, Threshold, check_columns, make_selector
+from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
 from fairshap.exceptions import InputError
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
@@ -183,7 +183,7 @@ class Recipe:
     def check(self, problem: Problem, players: Players) -> None:
         """Raise an error if constraints or thresholds name columns that the table does not have."""
         self.constraints.features(problem.own, players)
-        check_columns(self.selector, players)
+        features_named(players, getattr(self.selector, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
         """Return the repaired table.

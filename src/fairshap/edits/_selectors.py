@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from fairshap._frames import Players
 from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Problem
 from fairshap._ties import exceeds, reaches, steps
@@ -16,6 +17,7 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
+from fairshap.matching._matcher import check_count
 
 #: Columns, or feature groups, with a threshold of their own.
 ByColumn: TypeAlias = Mapping[Any, float] | None
@@ -47,27 +49,14 @@ class Selector(BaseEstimator):
         return self
 
     def select(self, explanation: Explanation, constraints: EditConstraints | None = None) -> Edits:
-        """Return the edits of the explained table.
-
-        Parameters
-        ----------
-        explanation : Explanation
-            The explained model and table.
-        constraints : EditConstraints, optional
-            Which cells may be edited.
-        """
+        """Return the edits of the explained table, within constraints."""
         rows, replaced = self.choose(explanation, make_constraints(constraints))
         of_column, pool = explanation.features.of_column, explanation.problem.table
         cells = pool.differ(rows, explanation.best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
         row = rows[at]
-        return Edits.of_cells(
-            explanation.problem,
-            row,
-            column,
-            explanation.best[row],
-            explanation.values[row, of_column[column]],
-        )
+        phi = explanation.values[row, of_column[column]]
+        return Edits.of_cells(explanation.problem, row, column, explanation.best[row], phi)
 
     def choose(self, explanation: Explanation, constraints: EditConstraints) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which features of each."""
@@ -83,7 +72,7 @@ class Selector(BaseEstimator):
         rows, replaced, cells = rows[kept], replaced[kept], cells[kept]
         importance = steps(explanation.values[rows], explanation.unit)
         constraints.narrow(explanation, rows, replaced, importance, cells)
-        keep_within(replaced, importance, cells, self.max_cells(problem))
+        _keep_within(replaced, importance, cells, self.max_cells(problem))
         constraints.reject(explanation, rows, replaced)
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
@@ -135,13 +124,9 @@ class Threshold(Selector):
         self.by_column = by_column
 
     def check(self) -> None:
-        """Raise an error if a parameter makes no sense."""
-        if self.threshold is not None:
-            check_threshold(self.threshold)
-        _check_by_column(self.by_column)
+        _check_thresholds("threshold", self.threshold, self.by_column)
 
     def reach(self, default: float) -> float | None:
-        """Return the smallest Shapley value that can lead to an edit."""
         own = default if self.threshold is None else self.threshold
         return min([own, *(self.by_column or {}).values()])
 
@@ -150,7 +135,6 @@ class Threshold(Selector):
         return reaches(explanation.values, least, explanation.unit)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        """Say whether some value was large enough for an edit, and if not why, in words."""
         threshold = explanation.default_threshold if self.threshold is None else self.threshold
         known = f"; the largest is {largest:.3g}" if np.isfinite(largest) else ""
         why = f"no Shapley value reaches threshold={threshold:.6g}{known}"
@@ -180,7 +164,6 @@ class Budget(Selector):
         self.threshold = threshold
 
     def check(self) -> None:
-        """Raise an error if a parameter makes no sense."""
         n = self.n_cells
         is_number = isinstance(n, (int, float, np.integer, np.floating)) and not isinstance(n, bool)
         if not is_number or not (0 < n < 1 or (n >= 1 and float(n).is_integer())):
@@ -188,19 +171,15 @@ class Budget(Selector):
                 f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1.",
                 parameter="n_cells",
             )
-        if self.threshold is not None:
-            check_threshold(self.threshold)
+        _check_thresholds("threshold", self.threshold)
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002
-        """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self.threshold
 
     def max_cells(self, problem: Problem) -> int:
-        """Return the largest number of cells that are edited."""
         return int(self.n_cells * super().max_cells(problem)) if self.n_cells < 1 else int(self.n_cells)
 
     def after(self, n_edits: int, problem: Problem) -> Selector:
-        """Return the selector of the next round, with what is left of the budget."""
         return Budget(self.max_cells(problem) - n_edits, threshold=self.threshold)
 
     def _is_enough(self, explanation: Explanation) -> Bools:
@@ -209,7 +188,6 @@ class Budget(Selector):
         return reaches(explanation.values, self.threshold, explanation.unit)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        """Say whether some value was large enough for an edit, and if not why, in words."""
         if not self.max_cells(explanation.problem):
             return False, f"n_cells={self.n_cells!r} is less than one cell of this table"
         if self.threshold is None:
@@ -242,10 +220,7 @@ class OptimalSubset(Selector):
         self.by_column = by_column
 
     def check(self) -> None:
-        """Raise an error if a parameter makes no sense."""
-        if self.cost is not None:
-            check_threshold(self.cost, "cost")
-        _check_by_column(self.by_column)
+        _check_thresholds("cost", self.cost, self.by_column)
 
     def _worth(self, explanation: Explanation, may: Bools) -> Bools:
         cheapest = _by_feature(explanation, self.cost, self.by_column)[may].min(initial=np.inf)
@@ -254,7 +229,6 @@ class OptimalSubset(Selector):
     def _candidates(
         self, explanation: Explanation, rows: Ints, cells: AnyCodes, constraints: EditConstraints
     ) -> Bools:
-        most = constraints.max_per_row or int(cells.sum(axis=1).max(initial=0))
         return best_players(
             explanation.risk_function,
             explanation.features,
@@ -263,12 +237,11 @@ class OptimalSubset(Selector):
             np.nan_to_num(explanation.values[rows]),
             cells,
             _by_feature(explanation, self.cost, self.by_column),
-            most,
+            constraints.max_per_row or int(cells.sum(axis=1).max(initial=0)),
             explanation.options,
         )
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
-        """Say whether some value was large enough for an edit, and if not why, in words."""
         cost = explanation.default_threshold if self.cost is None else self.cost
         return True, f"no edits of a row lower its risk by cost={cost:.6g} for each cell"
 
@@ -301,35 +274,29 @@ class Iterative(Selector):
         return Threshold() if self.selector is None else self.selector
 
     def check(self) -> None:
-        """Raise an error if a parameter makes no sense."""
-        most = self.max_rounds
-        if isinstance(most, (bool, np.bool_)) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise InputError(
-                f"max_rounds={most!r} is not a number of rounds; give a whole number from 1 on.",
-                parameter="max_rounds",
-            )
+        check_count(self.max_rounds, "max_rounds", "5")
         if isinstance(self.selector, Iterative):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
         make_selector(self._inner)
 
+    @property
+    def by_column(self) -> ByColumn:
+        """Columns with a threshold of their own."""
+        return getattr(self._inner, "by_column", None)
+
     def reach(self, default: float) -> float | None:
-        """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
         return self._inner.reach(default)
 
     def max_cells(self, problem: Problem) -> int:
-        """Return the largest number of cells that are edited."""
         return self._inner.max_cells(problem)
 
     def after(self, n_edits: int, problem: Problem) -> Selector:
-        """Return the selector of the next round."""
         return self._inner.after(n_edits, problem)
 
     def choose(self, explanation: Explanation, constraints: EditConstraints) -> tuple[Ints, Bools]:
-        """Return the rows that are edited in the first round, and which features of each."""
         return self._inner.choose(explanation, constraints)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        """Say whether some value was large enough for an edit, and if not why, in words."""
         return self._inner.why_nothing(largest, explanation)
 
 
@@ -397,7 +364,7 @@ def make_selector(selector: Any, threshold: float | None = None) -> Selector:
     return selector
 
 
-def keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: int) -> None:
+def _keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: int) -> None:
     """Keep the most important replacements of the table, of at most so many cells; ``replaced`` is changed.
 
     The first that does not fit ends it, so that a larger budget keeps all that a smaller one does.
@@ -409,13 +376,9 @@ def keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: in
     replaced[row[beyond], player[beyond]] = False
 
 
-def check_columns(selector: Selector, explanation_features: Any) -> None:
-    """Raise an error if thresholds are given for columns that the table does not have."""
-    inner = selector._inner if isinstance(selector, Iterative) else selector
-    _positions(explanation_features, getattr(inner, "by_column", None))
-
-
-def _check_by_column(by_column: Any) -> None:
+def _check_thresholds(name: str, common: Any, by_column: Any = None) -> None:
+    if common is not None:
+        check_threshold(common, name)
     if not isinstance(by_column, (Mapping, type(None))):
         raise InputError(
             f"by_column={by_column!r} must say which column each threshold is for, such as {{'age': 0.1}}.",
@@ -429,25 +392,26 @@ def _by_feature(explanation: Explanation, common: float | None, by_column: ByCol
     """Return the threshold of each feature."""
     common = explanation.default_threshold if common is None else common
     least = np.full(len(explanation.feature_names), float(common))
-    for feature, threshold in _positions(explanation.features, by_column):
-        least[feature] = threshold
+    own = features_named(explanation.features, by_column)
+    least[list(own)] = list(own.values())
     return least
 
 
-def _positions(players: Any, by_column: ByColumn) -> list[tuple[int, float]]:
-    """Return the features that have a threshold of their own."""
-    found = []
+def features_named(players: Players, by_column: ByColumn) -> dict[int, float]:
+    """Return the features that have a threshold of their own; a column that X does not have is an error."""
+    found = {}
     for name, threshold in (by_column or {}).items():
         if name in players.names:
-            found.append((players.names.index(name), threshold))
+            feature = players.names.index(name)
         elif name in players.columns:
-            found.append((int(players.of_column[players.columns.index(name)]), threshold))
+            feature = int(players.of_column[players.columns.index(name)])
         else:
             raise InputError(
                 f"by_column names {name!r}, which is not a column of X, which has "
                 f"{listing(players.columns)}.{did_you_mean(name, players.columns)}",
                 parameter="by_column",
             )
+        found[feature] = threshold
     return found
 
 

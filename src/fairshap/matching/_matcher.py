@@ -218,9 +218,9 @@ class NearestMatcher(Matcher):
         return [text] if len(alone) else []
 
 
-def check_choice(value: Any, name: str, known: Sequence[str]) -> None:
+def check_choice(value: Any, name: str, known: Sequence[str | None]) -> None:
     """Raise an error unless the value of a parameter is one of the known ones."""
-    if not isinstance(value, str) or value not in known:
+    if not isinstance(value, (str, type(None))) or value not in known:
         raise InputError(
             f"{name}={value!r} is not known; give one of {listing(known)}.{did_you_mean(value, known)}",
             parameter=name,
