@@ -1,4 +1,4 @@
-"""The ledger: every edit, with why."""
+"""The ledger: every edit, with why, and the file that it is written to."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,77 +17,10 @@ import numpy as np
 import pandas as pd
 
 from fairshap._files import write_atomically
-from fairshap._frames import Library, Store, Table, is_missing, make_frame, open_store
+from fairshap._frames import Library, Table, is_missing, make_frame, open_store
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError, LedgerError
-
-
-def to_text(value: Any) -> tuple[str, str]:
-    """Return the name of a cell's type and its text.
-
-    Examples
-    --------
-    >>> to_text(7), to_text("007"), to_text(None)
-    (('int', '7'), ('str', '007'), ('missing', ''))
-    """
-    if isinstance(value, np.datetime64):
-        value = pd.Timestamp(value)
-    elif isinstance(value, np.timedelta64):
-        value = pd.Timedelta(value)
-    elif isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple):
-        return "tuple", json.dumps([to_text(item) for item in value])
-    if isinstance(value, pd.Interval):
-        ends = [to_text(value.left), to_text(value.right), to_text(value.closed)]
-        return "Interval", json.dumps(ends)
-    for kind in (str, bool, int, float, Decimal):
-        if type(value) is kind:
-            return kind.__name__, repr(value) if kind is float else str(value)
-    if is_missing(value):
-        return "missing", ""
-    if isinstance(value, (pd.Timestamp, datetime)):
-        return "datetime", value.isoformat()
-    if isinstance(value, (pd.Timedelta, timedelta)):
-        return "timedelta", pd.Timedelta(value).isoformat()
-    if isinstance(value, (date, time)):
-        return type(value).__name__, value.isoformat()
-    raise LedgerError(
-        f"a cell of type {type(value).__name__} ({value!r}) cannot be written to a ledger; "
-        "it takes text, numbers, booleans, dates and missing values."
-    )
-
-
-_READERS: dict[str, Any] = {
-    "str": str,
-    "bool": lambda text: {"True": True, "False": False}[text],
-    "int": int,
-    "float": float,
-    "Decimal": Decimal,
-    "datetime": pd.Timestamp,
-    "timedelta": pd.Timedelta,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "missing": lambda _: None,
-    "tuple": lambda text: tuple(from_text(*item) for item in json.loads(text)),
-    "Interval": lambda text: pd.Interval(*(from_text(*item) for item in json.loads(text))),
-}
-
-
-def from_text(kind: str, text: str) -> Any:
-    """Return the cell that :func:`to_text` wrote.
-
-    Examples
-    --------
-    >>> from_text("int", "7"), from_text("str", "007")
-    (7, '007')
-    """
-    try:
-        return _READERS[kind](text)
-    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
-        raise LedgerError(f"{text!r} is not a value of type {kind!r}.") from error
-
 
 _FIELDS = ["row", "index", "column", "old", "new", "phi", "reference"]
 #: The fields whose types a file must keep.
@@ -95,34 +29,6 @@ _HEADER = [*_FIELDS, *(f"{name}_type" for name in _TYPED)]
 #: More columns of a ledger that knows its files. One line has them; the others would only repeat them.
 _CHECKSUMS = ["original_sha256", "repaired_sha256"]
 _FULL_HEADER = [*_HEADER, *_CHECKSUMS]
-
-
-@dataclass(frozen=True, slots=True)
-class Checksums:
-    """The files that a ledger belongs to.
-
-    Parameters
-    ----------
-    original, repaired : str
-        The SHA-256 of the table's file before the edits and with them made; empty where the ledger does not
-        say it.
-    n_edits : int
-        How many edits the ledger holds.
-    """
-
-    original: str
-    repaired: str
-    n_edits: int
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> "Checksums":
-        """Return what a ledger says of its files."""
-        lines = _read_lines(Path(path))
-        # A ledger that somebody sorted has them further down.
-        original, repaired = (
-            next((line[name] for line in lines if line.get(name)), "") for name in _CHECKSUMS
-        )
-        return cls(original, repaired, len(lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -185,16 +91,16 @@ class Edits:
     @classmethod
     def together(cls, *ledgers: "Edits") -> "Edits":
         """Return several ledgers of one table, no two of which edit the same cell, as one."""
-        row = np.concatenate([ledger.row for ledger in ledgers])
-        order = np.argsort(row, kind="stable")
-        lists = {name: [value for ledger in ledgers for value in getattr(ledger, name)] for name in _TYPED}
-        return cls(
-            row=row[order],
-            phi=np.concatenate([ledger.phi for ledger in ledgers])[order],
-            reference=np.concatenate([ledger.reference for ledger in ledgers])[order],
-            library=ledgers[0].library,
-            **{name: [values[k] for k in order] for name, values in lists.items()},
-        )
+        order = np.argsort(np.concatenate([ledger.row for ledger in ledgers]), kind="stable")
+        joined: dict[str, Any] = {}
+        for name in _FIELDS:
+            parts = [getattr(ledger, name) for ledger in ledgers]
+            if name in _TYPED:
+                values = list(chain(*parts))
+                joined[name] = [values[k] for k in order]
+            else:
+                joined[name] = np.concatenate(parts)[order]
+        return cls(**joined, library=ledgers[0].library)
 
     def frame(self) -> Native:
         """Return one line for each edit: row, index, column, old, new, phi, reference.
@@ -211,15 +117,24 @@ class Edits:
         value that is not there is an error. (Rows that are merely numbered may have had labels.)
         """
         store = open_store(X)
-        cells = {}
-        columns = np.array([_position(store, name) for name in self.column], dtype=np.int64)
+        try:
+            columns = np.array([store.position(name) for name in self.column], dtype=np.int64)
+        except ValueError as error:
+            raise LedgerError(f"the ledger edits a column that is not there: {error}") from error
         outside = self.row[(self.row < 0) | (self.row >= store.n_rows)]
         if len(outside):
             raise LedgerError(
                 f"the ledger edits row {int(outside[0])}, X has {store.n_rows} rows; "
                 "is it the table that the ledger was made for?"
             )
-        self._check_labels(store)
+        for row, found, expected in zip(self.row, store.labels(self.row), self.index, strict=True):
+            # A table without labels of its own may have had some.
+            if found != row and not same_value(found, expected):
+                raise LedgerError(
+                    f"row {row} has the index label {found!r}; in the ledger it has {expected!r}. Is it the "
+                    "table that the ledger was made for, in the same order?"
+                )
+        cells = {}
         for column in np.unique(columns).tolist():
             chosen = np.flatnonzero(columns == column)
             rows = self.row[chosen]
@@ -234,27 +149,16 @@ class Edits:
             edited = store.assign(cells)
         except (TypeError, ValueError, OverflowError) as error:
             raise LedgerError(f"X cannot hold a new value of the ledger: {error}", parameter="X") from error
-        self._check_written(open_store(edited), cells)
-        return edited
-
-    def _check_written(self, store: Store, cells: dict[int, Any]) -> None:
-        """Raise an error if a column's type cut or rounded a new value."""
+        written = open_store(edited)
         for column, (rows, values) in cells.items():
-            for row, found, new in zip(rows, store.values(column, rows), values, strict=True):
+            # A column's type may have cut or rounded a new value.
+            for row, found, new in zip(rows, written.values(column, rows), values, strict=True):
                 if not same_value(found, new):
                     raise LedgerError(
                         f"row {row}, column {store.names[column]!r} cannot hold {new!r}, which became "
                         f"{found!r}; widen the column's type."
                     )
-
-    def _check_labels(self, store: Store) -> None:
-        """Raise an error if the rows have other index labels; a table without labels of its own may."""
-        for row, found, expected in zip(self.row, store.labels(self.row), self.index, strict=True):
-            if found != row and not same_value(found, expected):
-                raise LedgerError(
-                    f"row {row} has the index label {found!r}; in the ledger it has {expected!r}. Is it the "
-                    "table that the ledger was made for, in the same order?"
-                )
+        return edited
 
     def write(
         self, path: str | os.PathLike[str], *, original: str | None = None, repaired: str | None = None
@@ -262,16 +166,16 @@ class Edits:
         """Write the ledger as CSV, with the type of every value, aside and then renamed.
 
         The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
-        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``. With a checksum it also has
-        ``original_sha256`` and ``repaired_sha256``, which are filled in on the first line only. By them
-        ``fairshap audit`` knows a repaired file that cannot say so itself, such as a CSV.
+        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
 
         Parameters
         ----------
         path : path-like
             The file.
         original, repaired : str, optional
-            The SHA-256, in hexadecimal, of the table's file before the edits and with them made.
+            The SHA-256, in hexadecimal, of the table's file before the edits and with them made. They become
+            ``original_sha256`` and ``repaired_sha256`` of the first line: by them ``fairshap audit`` knows a
+            repaired file that cannot say so itself, such as a CSV.
         """
         content = self.to_bytes(original=original, repaired=repaired)
         write_atomically(path, lambda file: file.write(content), force=True)
@@ -282,41 +186,48 @@ class Edits:
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow(_FULL_HEADER if checksums else _HEADER)
-        for line in self._lines():
-            writer.writerow([*line, *checksums])
+        for k in range(len(self)):
+            kinds, texts = zip(*(to_text(getattr(self, name)[k]) for name in _TYPED), strict=True)
+            plain = repr(float(self.phi[k])), int(self.reference[k])
+            writer.writerow([int(self.row[k]), *texts, *plain, *kinds, *checksums])
             checksums = [""] * len(checksums)
         return text.getvalue().encode("utf-8", errors="surrogatepass")
-
-    def _lines(self) -> Any:
-        for k in range(len(self)):
-            typed = {name: to_text(getattr(self, name)[k]) for name in _TYPED}
-            plain = {
-                "row": int(self.row[k]),
-                "phi": repr(float(self.phi[k])),
-                "reference": int(self.reference[k]),
-            }
-            yield [
-                *(typed[name][1] if name in typed else plain[name] for name in _FIELDS),
-                *(typed[name][0] for name in _TYPED),
-            ]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Edits":
         """Return the ledger that :meth:`write` wrote; its :meth:`frame` is a pandas one."""
         lines = _read_lines(Path(path))
         try:
-            typed = {name: [from_text(line[f"{name}_type"], line[name]) for line in lines] for name in _TYPED}
+            fields: dict[str, Any] = {
+                name: [from_text(line[f"{name}_type"], line[name]) for line in lines] for name in _TYPED
+            }
             return cls(
                 row=np.array([int(line["row"]) for line in lines], dtype=np.int64),
                 phi=np.array([float(line["phi"]) for line in lines], dtype=np.float64),
                 reference=np.array([int(line["reference"]) for line in lines], dtype=np.int64),
-                index=typed["index"],
-                column=typed["column"],
-                old=typed["old"],
-                new=typed["new"],
+                **fields,
             )
         except (TypeError, ValueError) as error:
             raise LedgerError(f"{os.fspath(path)!r} is damaged: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """The SHA-256 of the files that a ledger belongs to, empty where it does not say it."""
+
+    original: str
+    repaired: str
+    n_edits: int
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Checksums":
+        """Return what a ledger says of its files."""
+        lines = _read_lines(Path(path))
+        # A ledger that somebody sorted has them further down.
+        original, repaired = (
+            next((line[name] for line in lines if line.get(name)), "") for name in _CHECKSUMS
+        )
+        return cls(original, repaired, len(lines))
 
 
 def _read_lines(path: Path) -> list[dict[str, str]]:
@@ -364,13 +275,6 @@ def same_value(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-def _position(store: Store, name: Hashable) -> int:
-    try:
-        return store.position(name)
-    except ValueError as error:
-        raise LedgerError(f"the ledger edits a column that is not there: {error}") from error
-
-
 def _read_cells(pool: Table, columns: Ints, rows: Ints) -> list[Any]:
     """Return single cells as Python objects, read column by column."""
     cells: list[Any] = [None] * len(rows)
@@ -379,3 +283,56 @@ def _read_cells(pool: Table, columns: Ints, rows: Ints) -> list[Any]:
         for k, cell in zip(chosen, pool.store.values(column, rows[chosen]), strict=True):
             cells[k] = cell
     return cells
+
+
+def to_text(value: Any) -> tuple[str, str]:
+    """Return the name of a cell's type and its text: 7 is ("int", "7"), "007" is ("str", "007")."""
+    if isinstance(value, np.datetime64):
+        value = pd.Timestamp(value)
+    elif isinstance(value, np.timedelta64):
+        value = pd.Timedelta(value)
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, tuple):
+        return "tuple", json.dumps([to_text(item) for item in value])
+    if isinstance(value, pd.Interval):
+        return "Interval", to_text((value.left, value.right, value.closed))[1]
+    for kind in (str, bool, int, float, Decimal):
+        if type(value) is kind:
+            return kind.__name__, repr(value) if kind is float else str(value)
+    if is_missing(value):
+        return "missing", ""
+    if isinstance(value, datetime):
+        return "datetime", value.isoformat()
+    if isinstance(value, timedelta):
+        return "timedelta", pd.Timedelta(value).isoformat()
+    if isinstance(value, (date, time)):
+        return type(value).__name__, value.isoformat()
+    raise LedgerError(
+        f"a cell of type {type(value).__name__} ({value!r}) cannot be written to a ledger; "
+        "it takes text, numbers, booleans, dates and missing values."
+    )
+
+
+_READERS: dict[str, Any] = {
+    "str": str,
+    "bool": lambda text: {"True": True, "False": False}[text],
+    "int": int,
+    "float": float,
+    "Decimal": Decimal,
+    "datetime": pd.Timestamp,
+    "timedelta": pd.Timedelta,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "missing": lambda _: None,
+    "tuple": lambda text: tuple(from_text(*item) for item in json.loads(text)),
+    "Interval": lambda text: pd.Interval(*(from_text(*item) for item in json.loads(text))),
+}
+
+
+def from_text(kind: str, text: str) -> Any:
+    """Return the cell that :func:`to_text` wrote."""
+    try:
+        return _READERS[kind](text)
+    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+        raise LedgerError(f"{text!r} is not a value of type {kind!r}.") from error

@@ -1,4 +1,4 @@
-"""Recipes: how a table is repaired once a model is explained on it."""
+"""Recipes: how a table is repaired once a model is explained on it, by edits and by counterfactuals."""
 
 import copy
 from collections.abc import Callable
@@ -10,7 +10,6 @@ import pandas as pd
 from sklearn.utils import _safe_indexing
 
 from fairshap._frames import Players, open_store
-from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Problem
 from fairshap._ties import reaches
 from fairshap._typing import Floats, Ints, Native
@@ -20,125 +19,10 @@ from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
 from fairshap.exceptions import InputError
+from fairshap.matching._matcher import check_choice
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
 CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None
-COUNTERFACTUALS = (None, "edited", "all")
-
-
-def is_risk(counterfactuals: Any) -> TypeGuard[float]:
-    """Say whether the rows that get counterfactuals are told by a risk."""
-    return isinstance(counterfactuals, (int, float, np.integer, np.floating)) and not isinstance(
-        counterfactuals, bool
-    )
-
-
-def check_counterfactuals(counterfactuals: Any) -> None:
-    """Raise an error unless it is known which rows get counterfactuals."""
-    if is_risk(counterfactuals):
-        if not 0 < counterfactuals < np.inf:
-            raise InputError(
-                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
-                "give a number above 0, for example 0.1.",
-                parameter="counterfactuals",
-            )
-    elif not isinstance(counterfactuals, (str, type(None))) or counterfactuals not in COUNTERFACTUALS:
-        raise InputError(
-            f"counterfactuals={counterfactuals!r} is not known; give one of {listing(COUNTERFACTUALS)}, or a "
-            "number: the risk from which rows get counterfactuals."
-            f"{did_you_mean(counterfactuals, ['edited', 'all'])}",
-            parameter="counterfactuals",
-        )
-
-
-def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
-    """Say which rows get counterfactuals."""
-    if counterfactuals is None:
-        return "no counterfactuals"
-    if isinstance(counterfactuals, str):
-        return f"counterfactuals of {counterfactuals} rows"
-    return f"counterfactuals of rows with a risk of {counterfactuals:g} or more"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counterfactuals:
-    """Which rows have counterfactuals, and what they weigh together.
-
-    Parameters
-    ----------
-    of : ndarray of int, shape (counterfactuals,)
-        The row that each one is of.
-    donor : ndarray of int, shape (counterfactuals,)
-        The row that it takes the attribute from.
-    weight : ndarray of float, shape (rows + counterfactuals,)
-        A row and its counterfactuals share the weight that the row had.
-    columns : tuple of int
-        Where the attribute stands.
-    """
-
-    of: Ints
-    donor: Ints
-    weight: Floats
-    columns: tuple[int, ...]
-
-    @classmethod
-    def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
-        """Return a counterfactual of each of some rows for each value that its own is compared with.
-
-        Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
-        none.
-        """
-        if problem.added:
-            raise InputError(
-                f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
-                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
-                "into X."
-            )
-        groups = problem.groups
-        rows = rows[groups.side[rows] >= 0]
-        cells = [problem.table.column(column) for column in problem.columns]
-        of, donor = [], []
-        for others in groups.donors[rows].T:
-            differ = np.any([column[rows] != column[others] for column in cells], axis=0)
-            of.append(rows[differ])
-            donor.append(others[differ])
-        row_of, donors = np.concatenate(of), np.concatenate(donor)
-        order = np.argsort(row_of, kind="stable")
-        row_of, donors = row_of[order], donors[order]
-        n = problem.table.n_rows
-        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        weight = weight / (1 + np.bincount(row_of, minlength=n))
-        return cls(row_of, donors, np.concatenate([weight, weight[row_of]]), problem.columns)
-
-    def add_to(self, X: Native) -> Native:
-        """Return a table with the counterfactuals of its rows below them.
-
-        In a frame whose rows are merely numbered the numbers go on; otherwise it has its row's label.
-        """
-        store = open_store(X)
-        rows = np.arange(store.n_rows)
-        sources = [
-            np.concatenate([rows, self.donor if column in self.columns else self.of])
-            for column in range(len(store.names))
-        ]
-        mixed = store.mix(sources)
-        if isinstance(X, pd.DataFrame) and not X.index.equals(pd.RangeIndex(len(X))):
-            mixed.index = X.index.append(X.index[self.of])
-        return mixed
-
-    def add_to_target(self, y: Any) -> Any:
-        """Return a target with those of the counterfactuals below it, in its own type."""
-        n = len(self.weight) - len(self.of)
-        # Some targets are arrays only when they are asked to be.
-        target = y if hasattr(y, "__getitem__") else np.asarray(y)
-        longer = _safe_indexing(target, np.concatenate([np.arange(n), self.of]))
-        if isinstance(y, tuple):
-            return tuple(longer)
-        if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
-            longer.index = pd.RangeIndex(len(longer))
-        return longer
-
-
 #: Fits a model on a table, its target and its weights.
 Fit: TypeAlias = Callable[[Native, Any, Floats | None], Any]
 
@@ -186,16 +70,9 @@ class Recipe:
         features_named(players, getattr(self.selector, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
-        """Return the repaired table.
+        """Return the user's table X repaired, from the explanation of the model that was trained on it.
 
-        Parameters
-        ----------
-        explanation : Explanation
-            The model that was trained on the table, explained on it.
-        X, y : data frame or array, array-like
-            The user's table and target.
-        fit : function
-            Fits a model for a further round.
+        ``fit`` trains the model of a further round.
         """
         first, problem, selector = explanation, explanation.problem, self.selector
         edits = selector.select(explanation, self.constraints)
@@ -234,3 +111,93 @@ class Recipe:
                 rows = rows[reaches(risks, self.counterfactuals, explanation.unit)]
         added = Counterfactuals.make(problem, rows, weight)
         return Repaired(added.add_to(X_fair), added.add_to_target(y), added.weight, edits, added.of, rounds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterfactuals:
+    """Rows with another value of the attribute: of which row each is, and whose value it has.
+
+    ``weight`` is of the rows and then of the counterfactuals: they share the weight that the row had.
+    ``columns`` is where the attribute stands.
+    """
+
+    of: Ints
+    donor: Ints
+    weight: Floats
+    columns: tuple[int, ...]
+
+    @classmethod
+    def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
+        """Return a counterfactual of each of some rows for each value that its own is compared with.
+
+        Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
+        none.
+        """
+        if problem.added:
+            raise InputError(
+                f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
+                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
+                "into X."
+            )
+        rows = rows[problem.groups.side[rows] >= 0]
+        donors = problem.groups.donors[rows]
+        cells = [problem.table.column(column) for column in problem.columns]
+        differ = np.any([column[rows, None] != column[donors] for column in cells], axis=0)
+        row_of = rows[np.nonzero(differ)[0]]
+        n = problem.table.n_rows
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = weight / (1 + np.bincount(row_of, minlength=n))
+        return cls(row_of, donors[differ], np.concatenate([weight, weight[row_of]]), problem.columns)
+
+    def add_to(self, X: Native) -> Native:
+        """Return a table with the counterfactuals of its rows below them.
+
+        In a frame whose rows are merely numbered the numbers go on; otherwise it has its row's label.
+        """
+        store = open_store(X)
+        own, donors = (np.append(np.arange(store.n_rows), below) for below in (self.of, self.donor))
+        sources = [donors if column in self.columns else own for column in range(len(store.names))]
+        is_numbered = isinstance(X, pd.DataFrame) and X.index.equals(pd.RangeIndex(len(X)))
+        return store.mix(sources, labels=None if is_numbered else own)
+
+    def add_to_target(self, y: Any) -> Any:
+        """Return a target with those of the counterfactuals below it, in its own type."""
+        n = len(self.weight) - len(self.of)
+        # Some targets are arrays only when they are asked to be.
+        target = y if hasattr(y, "__getitem__") else np.asarray(y)
+        longer = _safe_indexing(target, np.concatenate([np.arange(n), self.of]))
+        if isinstance(y, tuple):
+            return tuple(longer)
+        if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
+            longer.index = pd.RangeIndex(len(longer))
+        return longer
+
+
+def is_risk(counterfactuals: Any) -> TypeGuard[float]:
+    """Say whether the rows that get counterfactuals are told by a risk."""
+    return isinstance(counterfactuals, (int, float, np.integer, np.floating)) and not isinstance(
+        counterfactuals, bool
+    )
+
+
+def check_counterfactuals(counterfactuals: Any) -> None:
+    """Raise an error unless it is known which rows get counterfactuals."""
+    if is_risk(counterfactuals):
+        if not 0 < counterfactuals < np.inf:
+            raise InputError(
+                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
+                "give a number above 0, for example 0.1.",
+                parameter="counterfactuals",
+            )
+    else:
+        more = ", or a number: the risk from which rows get counterfactuals"
+        check_choice(counterfactuals, "counterfactuals", (None, "edited", "all"), more)
+
+
+def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
+    """Say which rows get counterfactuals."""
+    if counterfactuals is None:
+        return "no counterfactuals"
+    if isinstance(counterfactuals, str):
+        return f"counterfactuals of {counterfactuals} rows"
+    return f"counterfactuals of rows with a risk of {counterfactuals:g} or more"

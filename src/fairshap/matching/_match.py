@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._messages import did_you_mean, listing, warn
+from fairshap._messages import warn
 from fairshap._problem import Privileged, Problem, Target, read_target
 from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
-from fairshap.matching._matcher import Matcher, NearestMatcher
+from fairshap.matching._matcher import Matcher, NearestMatcher, check_choice
 from fairshap.matching._plan import Basis, MatchPlan, Stratum, check_finite, strata_of
 from fairshap.matching._transport import METHODS, TransportMatcher
 
@@ -114,7 +114,8 @@ def match_rows(
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with Progress("Matching", table.n_rows, verbose) as progress:
         found = matcher.find(space, strata, n_threads, lambda rows: progress.advance(rows, rows))
-    row, reference, weight, squared = found.row, found.reference, found.weight, found.squared
+    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0)
+    row, reference, weight, squared = map(np.concatenate, zip(none, *found.pairs, strict=True))
     check_finite(squared)
     if each:
         # A privileged row has references of several groups: they share its weight, the nearest first.
@@ -130,18 +131,13 @@ def match_rows(
 
 def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
     """Return the object that matches: the given one, or the one of that name."""
-    if isinstance(matcher, str) and matcher in MATCHERS:
-        made = MATCHERS[matcher]()
-        if "random_state" in made.get_params():
-            made.set_params(random_state=random_state)
-        return made
     if not isinstance(matcher, (str, type)) and callable(getattr(matcher, "match", None)):
         return matcher
-    raise InputError(
-        f"matcher={matcher!r} is not known; give one of {listing(MATCHERS)}, or an object with a "
-        f"method match(X, y, ...).{did_you_mean(matcher, list(MATCHERS))}",
-        parameter="matcher",
-    )
+    check_choice(matcher, "matcher", list(MATCHERS), ", or an object with a method match(X, y, ...)")
+    made = MATCHERS[matcher]()
+    if "random_state" in made.get_params():
+        made.set_params(random_state=random_state)
+    return made
 
 
 def _ask(matcher: Any, problem: Problem) -> MatchPlan:

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,37 +16,22 @@ from fairshap.matching._plan import MatchPlan, Space, Stratum, check_finite
 
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]
-PAIRINGS = ("pooled", "each")
-WEIGHTINGS = ("uniform", "distance")
-
+#: Rows, their references, the weights and the squared distances of these.
+Pairs: TypeAlias = tuple[Ints, Ints, Floats, Floats]
 #: Rows, those that may be their references, the nearest of these and their squared distances.
 Direction: TypeAlias = tuple[Ints, Ints, Ints, Floats]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """The pairs that a matcher found: rows, references, weights and squared distances.
+class Found(NamedTuple):
+    """What a matcher found: the pairs of each stratum and direction, and what it has to say of them.
 
     The weights of a row's references of one stratum sum to 1. ``why_unmatched`` says in words why rows that
     could have had a reference have none; ``notes`` are numbers by name, for the diagnostics.
     """
 
-    row: Ints
-    reference: Ints
-    weight: Floats
-    squared: Floats
-    why_unmatched: list[str] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def together(cls, parts: "Sequence[Found]") -> "Found":
-        """Return the pairs of several as one, without their notes."""
-        none = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in (none, *parts)])
-            for name in ("row", "reference", "weight", "squared")
-        }
-        return cls(**joined)
+    pairs: list[Pairs]
+    notes: dict[str, Any]
+    why_unmatched: list[str]
 
 
 class Matcher(BaseEstimator, ABC):
@@ -65,7 +49,7 @@ class Matcher(BaseEstimator, ABC):
 
     def check(self) -> None:
         """Raise an error unless the parameters make sense."""
-        check_choice(self.pairing, "pairing", PAIRINGS)
+        check_choice(self.pairing, "pairing", ("pooled", "each"))
 
     def space(self, problem: Problem) -> Space:
         """Return the space that distances are taken in."""
@@ -145,7 +129,7 @@ class NearestMatcher(Matcher):
     def check(self) -> None:
         super().check()
         check_count(self.n_neighbors, "n_neighbors", "1 for the nearest row alone")
-        check_choice(self.weights, "weights", WEIGHTINGS)
+        check_choice(self.weights, "weights", ("uniform", "distance"))
         if self.caliper is not None:
             what = "a distance; give a number from 0 on, in units of plan.distance, or None for no limit."
             check_number(self.caliper, "caliper", what)
@@ -177,16 +161,15 @@ class NearestMatcher(Matcher):
                 advance=advance,
             )
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
-        parts = [self._weighed(*direction) for direction in directions]
-        found = Found.together([part for part, _ in parts])
-        short = np.unique(np.concatenate([rows for _, rows in parts]))
-        if len(short):
-            found.notes["rows_with_fewer_neighbors"] = len(short)
+        pairs, short = zip(*(self._weighed(*direction) for direction in directions), strict=True)
+        n_short = len(np.unique(np.concatenate(short)))
+        notes = {"rows_with_fewer_neighbors": n_short} if n_short else {}
+        why = []
         if self.caliper is not None:
-            found.why_unmatched.extend(self._beyond(directions, found.row))
-        return found
+            why = self._beyond(directions, np.concatenate([row for row, *_ in pairs]))
+        return Found(list(pairs), notes, why)
 
-    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> tuple[Found, Ints]:
+    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> tuple[Pairs, Ints]:
         """Return the pairs within the caliper with their weights, and the rows that have too few."""
         if self.caliper is None:
             check_finite(squared)
@@ -200,7 +183,7 @@ class NearestMatcher(Matcher):
         total = weight.sum(axis=1, keepdims=True)
         weight /= np.where(total > 0, total, 1.0)
         used = weight > 0
-        pairs = Found(np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used])
+        pairs = np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
         n_kept = kept.sum(axis=1)
         return pairs, rows[(n_kept > 0) & (n_kept < self.n_neighbors)]
 
@@ -218,18 +201,18 @@ class NearestMatcher(Matcher):
         return [text] if len(alone) else []
 
 
-def check_choice(value: Any, name: str, known: Sequence[str | None]) -> None:
-    """Raise an error unless the value of a parameter is one of the known ones."""
+def check_choice(value: Any, name: str, known: Sequence[str | None], more: str = "") -> None:
+    """Raise an error unless the value of a parameter is one of the known ones; ``more`` says what else is."""
     if not isinstance(value, (str, type(None))) or value not in known:
+        hint = did_you_mean(value, known)
         raise InputError(
-            f"{name}={value!r} is not known; give one of {listing(known)}.{did_you_mean(value, known)}",
-            parameter=name,
+            f"{name}={value!r} is not known; give one of {listing(known)}{more}.{hint}", parameter=name
         )
 
 
 def check_count(value: Any, name: str, example: str) -> None:
     """Raise an error unless a parameter is a whole number from 1 on."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(
             f"{name}={value!r} is not usable: give a whole number from 1 on, such as {example}.",
             parameter=name,

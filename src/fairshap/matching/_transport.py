@@ -12,7 +12,7 @@ from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
-from fairshap.matching._matcher import Found, Matcher, Pairing, check_choice, check_count, check_number
+from fairshap.matching._matcher import Found, Matcher, Pairing, Pairs, check_choice, check_count, check_number
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -166,7 +166,8 @@ class TransportMatcher(Matcher):
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        parts, kept, told = [], [], []
+        pairs: list[Pairs] = []
+        kept, told = [], []
         for position, stratum in enumerate(strata):
             if not min(map(len, stratum)):
                 continue
@@ -175,24 +176,25 @@ class TransportMatcher(Matcher):
             for mine, theirs, mass in ((*stratum, plan.mass), (*stratum[::-1], plan.mass.T.tocsr())):
                 row, other, weight, share = conditional(mass, float(self.keep))
                 squared = space.squared_of_pairs(mine[row], theirs[other])
-                parts.append(Found(mine[row], theirs[other], weight, squared))
+                pairs.append((mine[row], theirs[other], weight, squared))
                 kept.append(share)
             n_rows = sum(map(len, stratum))
             told.append((n_rows, plan.cost, marginal_error(plan.mass), plan.gap))
             advance(n_rows)
-        found = Found.together(parts)
-        if parts:
-            shares = np.concatenate(kept)
-            sizes, costs, errors, gaps = zip(*told, strict=True)
-            found.notes.update(
-                method=self.method,
-                transport_cost=float(np.average(costs, weights=sizes)),
-                kept_mass_mean=float(shares.mean()),
-                kept_mass_min=float(shares.min()),
-                marginal_error=max(errors),
-                **({"gap": max(gaps)} if self.method == "emd" else {}),
-            )
-        return found
+        if not pairs:
+            return Found(pairs, {}, [])
+        shares = np.concatenate(kept)
+        sizes, costs, errors, gaps = zip(*told, strict=True)
+        notes = {
+            "method": self.method,
+            "transport_cost": float(np.average(costs, weights=sizes)),
+            "kept_mass_mean": float(shares.mean()),
+            "kept_mass_min": float(shares.min()),
+            "marginal_error": max(errors),
+        }
+        if self.method == "emd":
+            notes["gap"] = max(gaps)
+        return Found(pairs, notes, [])
 
     def _solve(self, problem: TransportProblem) -> Plan:
         tol = float(self.tol)
