@@ -127,7 +127,8 @@ def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
     assert_array_equal(plan.best, nearest.best)
     sexes, rows = X["sex"].to_numpy(), np.arange(len(X))
     # A distance is the root of what is compared, and so may be the same for two that are not.
-    squared = NearestMatcher().space(Problem.read(X, sensitive="sex", privileged="m")).squared(rows, rows)
+    space = NearestMatcher().space(Problem.read(X, sensitive="sex", privileged="m"))
+    squared = space.squared(rows[:, None], rows)
     for i in rows:
         mine = plan.row == i
         qualified = int(((sexes != sexes[i]) & (y == y[i])).sum())

@@ -130,11 +130,11 @@ def test_all_distances_and_those_of_pairs_are_those_of_the_definition(table, col
     setting = Problem.read(X, sensitive="sex", privileged="m", sensitive_features=None, is_fitted=False)
     space = NearestMatcher(column_weights=column_weights, mismatch=mismatch).space(setting)
     rows = np.arange(len(X))
-    squared = space.squared(rows, rows[3:])
+    squared = space.squared(rows[:, None], rows[3:])
     expected = [[squared_by_hand(X, i, j, column_weights, mismatch) for j in rows[3:]] for i in rows]
     assert_allclose(squared, expected, atol=1e-7)
     i, j = np.divmod(np.arange(squared.size), len(X) - 3)
-    assert space.squared_of_pairs(i, j + 3).tobytes() == squared.tobytes()
+    assert space.squared(i, j + 3).tobytes() == squared.tobytes()
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")

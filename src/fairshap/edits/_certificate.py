@@ -1,6 +1,6 @@
 """What the edits did to each row, measured, beside what the theory says."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from fairshap._typing import Bools, Floats, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
+from fairshap.metrics import ParityBound
 from fairshap.metrics._tables import parity_bound, row_risks
 
 
@@ -94,26 +95,28 @@ class Evidence:
         return certify(self.explanation, self.edits, self._repaired())
 
     @cached_property
-    def bounds(self) -> list[dict[str, Any]]:
-        """The bound on demographic parity and what was measured, before and after."""
+    def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
+        """The bound on demographic parity, and demographic parity itself, before and after."""
         risk = self.explanation.risk_function
         after = Risk(risk.scorer, risk.problem.with_cells(self._repaired()))
-        return [{"table": "before"} | _bound(risk), {"table": "after"} | _bound(after)]
+        return _bound(risk), _bound(after)
 
     def bounds_frame(self) -> Native:
         """Return the bounds as a frame of two lines, before and after."""
-        before, after = self.bounds
-        data = {name: [before[name], after[name]] for name in before}
+        bounds = [bound for bound, _ in self.bounds]
+        names = ("bound", "score_parity", "risk_unprivileged", "risk_privileged", "total_variation")
+        data: dict[str, Any] = {"table": ["before", "after"]}
+        data |= {name: [getattr(bound, name) for bound in bounds] for name in names[:2]}
+        data["demographic_parity"] = [parity for _, parity in self.bounds]
+        data |= {name: [getattr(bound, name) for bound in bounds] for name in (*names[2:], "is_vacuous")}
         return make_frame(self.explanation.problem.table.store.library, data)
 
     def _repaired(self) -> Native:
         return self.edits.apply(self.explanation.problem.own.native)
 
 
-def _bound(risk: Risk) -> dict[str, Any]:
-    """Return the bound of a table, and the gaps in its mean score and in its rate of positive predictions."""
-    bound, side = parity_bound(risk), risk.problem.groups.side
-    positive = risk.scorer(risk.problem.table.native) > 0.5
-    gap = abs(float(positive[side == 1].mean() - positive[side == 0].mean()))
-    first = {"bound": bound.bound, "score_parity": bound.score_parity, "demographic_parity": gap}
-    return first | asdict(bound)
+def _bound(risk: Risk) -> tuple[ParityBound, float]:
+    """Return the bound of a table, and the gap in its rate of positive predictions."""
+    bound = parity_bound(risk)
+    positive, side = risk.scorer(risk.problem.table.native) > 0.5, risk.problem.groups.side
+    return bound, abs(float(positive[side == 1].mean() - positive[side == 0].mean()))

@@ -15,7 +15,7 @@ from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError
-from fairshap.matching._matcher import check_choice, check_count
+from fairshap.matching._match import check_choice, check_count
 
 #: The groups whose rows are edited, and their sides.
 SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
@@ -46,7 +46,6 @@ class EditConstraints(BaseEstimator):
 
     Examples
     --------
-    >>> from fairshap import EditConstraints
     >>> EditConstraints(frozen=["age"], max_per_row=2)
     EditConstraints(frozen=['age'], max_per_row=2)
     """
@@ -190,10 +189,7 @@ def _keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, impor
 
 
 def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
-    """Return how far the model is from the target of rows, some of whose features are the reference's.
-
-    Of a label it is minus its score, in whatever unit that is; of a quantity the distance to it.
-    """
+    """Return how far the model is from the target of rows, some of whose features are the reference's."""
     table, scorer, labels = risk.problem.table, risk.scorer, risk.problem.y
     codes = _positions(labels, getattr(scorer.model, "classes_", None))
     miss = np.empty(len(rows))
@@ -205,6 +201,7 @@ def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: 
         scores = scorer(table.store.mix(sources))
         if labels.classes is None:
             miss[part] = np.abs(scores - labels.values[own])
+        # Of a label it is minus its score, in whatever unit that is.
         elif scores.ndim == 1:
             miss[part] = np.where(codes[own] == 1, -scores, scores)
         else:

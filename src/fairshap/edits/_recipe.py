@@ -19,7 +19,7 @@ from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
 from fairshap.exceptions import InputError
-from fairshap.matching._matcher import check_choice
+from fairshap.matching._match import check_choice
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
 CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None

@@ -17,7 +17,7 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
-from fairshap.matching._matcher import check_count
+from fairshap.matching._match import check_count
 
 #: Columns, or feature groups, with a threshold of their own.
 ByColumn: TypeAlias = Mapping[Any, float] | None
@@ -34,7 +34,6 @@ class Selector(BaseEstimator):
 
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
-        return
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002 - for selectors that have a threshold
         """Return the smallest Shapley value that can lead to an edit; None if there is no such value."""
@@ -114,7 +113,6 @@ class Threshold(Selector):
 
     Examples
     --------
-    >>> from fairshap import Threshold
     >>> Threshold(0.02, by_column={"age": 0.1})
     Threshold(by_column={'age': 0.1}, threshold=0.02)
     """
@@ -154,7 +152,6 @@ class Budget(Selector):
 
     Examples
     --------
-    >>> from fairshap import Budget
     >>> Budget(500)
     Budget(n_cells=500)
     """
@@ -210,7 +207,6 @@ class OptimalSubset(Selector):
 
     Examples
     --------
-    >>> from fairshap import OptimalSubset
     >>> OptimalSubset(cost=0.02)
     OptimalSubset(cost=0.02)
     """
@@ -260,7 +256,6 @@ class Iterative(Selector):
 
     Examples
     --------
-    >>> from fairshap import Iterative, Threshold
     >>> Iterative(Threshold(0.02), max_rounds=3)
     Iterative(max_rounds=3, selector=Threshold(threshold=0.02))
     """
@@ -281,7 +276,6 @@ class Iterative(Selector):
 
     @property
     def by_column(self) -> ByColumn:
-        """Columns with a threshold of their own."""
         return getattr(self._inner, "by_column", None)
 
     def reach(self, default: float) -> float | None:
@@ -307,7 +301,7 @@ def select_edits(
     selector: Selector | None = None,
     constraints: EditConstraints | None = None,
 ) -> Edits:
-    """Return the edits that a selector chooses from an explanation.
+    """Return the edits that a selector chooses from an explanation; a cell of two equal values is none.
 
     Parameters
     ----------
@@ -320,11 +314,6 @@ def select_edits(
         :class:`Iterative` train models, which :class:`fairshap.FairSHAP` does.
     constraints : EditConstraints, optional
         Which cells may be edited.
-
-    Returns
-    -------
-    Edits
-        The ledger. A cell whose two values are equal is no edit.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Matching: a similar real row of the other group for every row."""
 
 from fairshap.matching._diagnostics import Diagnostics
-from fairshap.matching._match import match
-from fairshap.matching._matcher import Matcher, NearestMatcher
+from fairshap.matching._match import Matcher, NearestMatcher, match
 from fairshap.matching._plan import MatchPlan
 from fairshap.matching._transport import TransportMatcher
 

@@ -138,7 +138,7 @@ def diagnose(plan: "MatchPlan", random_state: Any = 0) -> Diagnostics:
         differences[k] = of_kind(table.column(column), samples)
     return Diagnostics(
         matched=matched[rows],
-        random=np.sqrt(basis.space.squared_of_pairs(rows, reference)),
+        random=np.sqrt(basis.space.squared(rows, reference)),
         side=side[rows],
         columns=tuple(table.names[column] for column in columns),
         differences=differences,

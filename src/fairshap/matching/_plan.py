@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Space:
     """Rows between which there are distances, and what differences cost.
 
@@ -52,11 +53,11 @@ class Space:
     numbers: Floats
     codes: Codes
     costs: Costs
-    #: In which columns of numbers one is missing
-    holes: Bools = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "holes", np.asarray(np.isnan(self.numbers).any(axis=0)))
+    @cached_property
+    def holes(self) -> Bools:
+        """In which columns of numbers one is missing."""
+        return np.asarray(np.isnan(self.numbers).any(axis=0))
 
     @classmethod
     def of(
@@ -93,29 +94,18 @@ class Space:
         return int(self.numbers.shape[1] + self.codes.shape[1])
 
     def squared(self, rows: Ints, others: Ints) -> Floats:
-        """Return the squared distance of every one of some rows to every one of others."""
-        squared = np.empty((len(rows), len(others)))
-        size = max(1, _CELLS // max(1, len(others) * self.width))
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size, None]
-            squared[start : start + size] = self._distances(part, others)
-        return squared
-
-    def squared_of_pairs(self, rows: Ints, others: Ints) -> Floats:
-        """Return the squared distance of each row to the one beside it, to the last bit as above."""
-        squared = np.empty(len(rows))
-        size = max(1, _CELLS // max(1, self.width))
+        """Return the squared distance of each row to the other beside it; of a column of rows, to all."""
+        squared = np.empty(np.broadcast_shapes(rows.shape, others.shape))
+        size = max(1, _CELLS // max(1, self.width * squared[:1].size))
         for start in range(0, len(rows), size):
             part = slice(start, start + size)
-            squared[part] = self._distances(rows[part], others[part])
+            own, other = rows[part], others if rows.ndim > 1 else others[part]
+            squared[part] = squared_distances(
+                *(self.numbers[own], self.codes[own], self.numbers[other], self.codes[other]),
+                self.holes,
+                self.costs,
+            )
         return squared
-
-    def _distances(self, rows: Ints, others: Ints) -> Floats:
-        return squared_distances(
-            *(self.numbers[rows], self.codes[rows], self.numbers[others], self.codes[others]),
-            self.holes,
-            self.costs,
-        )
 
 
 def check_finite(squared: Floats, below: float = np.inf) -> None:

@@ -12,7 +12,7 @@ from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
-from fairshap.matching._matcher import Found, Matcher, Pairing, Pairs, check_choice, check_count, check_number
+from fairshap.matching._match import Found, Matcher, Pairing, Pairs, check_choice, check_count, check_number
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -43,21 +43,21 @@ class TransportProblem(NamedTuple):
 
     def all_costs(self) -> Floats:
         """Return the cost of every pair."""
-        costs = self.space.squared(self.rows, self.others)
+        costs = self.space.squared(self.rows[:, None], self.others)
         check_finite(costs, _TOO_LARGE)
         return costs
 
     def costs(self, keys: Ints) -> sp.coo_array:
         """Return the costs of some pairs by their keys, ``row * len(others) + other``."""
         row, other = np.divmod(keys, len(self.others))
-        costs = self.space.squared_of_pairs(self.rows[row], self.others[other])
+        costs = self.space.squared(self.rows[row], self.others[other])
         check_finite(costs, _TOO_LARGE)
         return sp.coo_array((costs, (row, other)), shape=(len(self.rows), len(self.others)))
 
     def typical_cost(self) -> float:
         """Return the mean cost of a sample of all pairs; 1 if it is 0."""
         rows, others = (self.rng.choice(side, _SAMPLE) for side in (self.rows, self.others))
-        return float(self.space.squared_of_pairs(rows, others).mean()) or 1.0
+        return float(self.space.squared(rows, others).mean()) or 1.0
 
 
 class Plan(NamedTuple):
@@ -175,7 +175,7 @@ class TransportMatcher(Matcher):
             plan = self._solve(problem)
             for mine, theirs, mass in ((*stratum, plan.mass), (*stratum[::-1], plan.mass.T.tocsr())):
                 row, other, weight, share = conditional(mass, float(self.keep))
-                squared = space.squared_of_pairs(mine[row], theirs[other])
+                squared = space.squared(mine[row], theirs[other])
                 pairs.append((mine[row], theirs[other], weight, squared))
                 kept.append(share)
             n_rows = sum(map(len, stratum))
