@@ -160,13 +160,13 @@ def _keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, impor
     width = int(codes.max(initial=0)) + 2
     own, other = codes[rows], codes[explanation.best[rows]]
 
-    def keys(cells: Codes, a: int, b: int) -> Ints:
-        return (cells[:, a] + np.int64(1)) * width + cells[:, b] + 1
+    def keys(cells: Codes, of_side: AnyCodes, a: int, b: int) -> Ints:
+        return ((of_side.astype(np.int64) * width) + cells[:, a] + 1) * width + cells[:, b] + 1
 
     @cache
-    def occurring(of_side: int, a: int, b: int) -> Ints:
+    def occurring(a: int, b: int) -> Ints:
         # The references may stand below the rows, in a table of twice as many.
-        return np.unique(keys(codes[-len(side) :][side == of_side], a, b))
+        return np.unique(keys(codes[-len(side) :], side, a, b))
 
     pending = np.arange(len(rows))
     while len(pending):
@@ -174,13 +174,12 @@ def _keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, impor
         mixed = np.where(mine, other[pending], own[pending])
         is_new = mine & (own[pending] != other[pending])
         broken = np.zeros((len(pending), replaced.shape[1]), dtype=np.bool_)
-        for s in (0, 1):
-            of_side = side[rows[pending]] == s
-            for a in np.flatnonzero(is_new[of_side].any(axis=0)).tolist():
-                at = np.flatnonzero(of_side & is_new[:, a])
-                for b in np.flatnonzero(player != player[a]).tolist():
-                    unseen = ~np.isin(keys(mixed[at], a, b), occurring(1 - s, a, b))
-                    broken[at[unseen], player[a]] = True
+        for a in np.flatnonzero(is_new.any(axis=0)).tolist():
+            at = np.flatnonzero(is_new[:, a])
+            of_others = 1 - side[rows[pending[at]]]
+            for b in np.flatnonzero(player != player[a]).tolist():
+                unseen = ~np.isin(keys(mixed[at], of_others, a, b), occurring(a, b))
+                broken[at[unseen], player[a]] = True
         # One at a time: without it the others may be plausible.
         at = np.flatnonzero(broken.any(axis=1))
         least = np.where(broken, importance[pending], np.inf).argmin(axis=1)[at]

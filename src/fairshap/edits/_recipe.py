@@ -19,7 +19,7 @@ from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_choice
+from fairshap.matching._match import check_choice, is_number
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
 CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None
@@ -175,9 +175,7 @@ class Counterfactuals:
 
 def is_risk(counterfactuals: Any) -> TypeGuard[float]:
     """Say whether the rows that get counterfactuals are told by a risk."""
-    return isinstance(counterfactuals, (int, float, np.integer, np.floating)) and not isinstance(
-        counterfactuals, bool
-    )
+    return is_number(counterfactuals)
 
 
 def check_counterfactuals(counterfactuals: Any) -> None:

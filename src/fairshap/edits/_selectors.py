@@ -17,7 +17,7 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_count
+from fairshap.matching._match import check_count, is_number
 
 #: Columns, or feature groups, with a threshold of their own.
 ByColumn: TypeAlias = Mapping[Any, float] | None
@@ -162,8 +162,7 @@ class Budget(Selector):
 
     def check(self) -> None:
         n = self.n_cells
-        is_number = isinstance(n, (int, float, np.integer, np.floating)) and not isinstance(n, bool)
-        if not is_number or not (0 < n < 1 or (n >= 1 and float(n).is_integer())):
+        if not is_number(n) or not (0 < n < 1 or (n >= 1 and float(n).is_integer())):
             raise InputError(
                 f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1.",
                 parameter="n_cells",

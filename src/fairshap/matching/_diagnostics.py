@@ -190,11 +190,7 @@ def samples_of(side: Sides, row: Ints, reference: Ints, weight: Floats) -> list[
 
 
 def of_numbers(values: Floats, samples: list[tuple[Sample, Sample]]) -> list[float]:
-    """Return the three differences of a column of numbers, privileged minus unprivileged.
-
-    They are in units of the pooled standard deviation before matching, ``sqrt((s0^2 + s1^2) / 2)``. Missing
-    numbers are left out.
-    """
+    """Return the three differences of a column of numbers, in units of its deviation before matching."""
     gaps = [_mean(values, *second) - _mean(values, *first) for first, second in samples]
     if np.isnan(gaps[0]):
         return [np.nan] * 3

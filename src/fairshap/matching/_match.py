@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -416,9 +416,13 @@ def check_count(value: Any, name: str, example: str) -> None:
 
 def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float = np.inf) -> None:
     """Raise an error unless a number is finite and within bounds; ``what`` ends the sentence."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high or np.isinf(value):
+    if not is_number(value) or not low <= value <= high or np.isinf(value):
         raise InputError(f"{name}={value!r} is not {what}", parameter=name)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Say whether the value of a parameter is a number; a boolean is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:
