@@ -12,6 +12,7 @@ from fairshap._models.probing import (
     ENCODED_CELLS,
     N_CHECKED,
     TOLERANCE,
+    check_outputs,
     check_sources,
     find_owners,
     make_encoder,
@@ -19,7 +20,7 @@ from fairshap._models.probing import (
     some_mixes,
     split,
 )
-from fairshap._models.scorer import NotNativeError, Scorer
+from fairshap._models.scorer import NotNativeError, Scorer, rows_of, spread
 from fairshap._typing import Floats, Ints, Native
 
 # Probabilities between which their odds are read without loss.
@@ -47,8 +48,8 @@ class LinearTable(NamedTuple):
 
     def terms(self, rows: Ints) -> Floats:
         """Return what each column of some rows adds to each margin, shape (components, rows, columns)."""
-        mixed = self.table.store.mix([rows] * len(self.table.names))
-        return np.stack([component.encode(mixed) @ component.weights for component in self.components])
+        native = rows_of(self.table, rows)
+        return np.stack([component.encode(native) @ component.weights for component in self.components])
 
     @property
     def width(self) -> int:
@@ -64,16 +65,11 @@ class LinearTable(NamedTuple):
 def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     """Return a table through a linear model, checked against the model itself.
 
-    Raises
-    ------
-    NotNativeError
-        If the model is not linear, if its preprocessing mixes columns, or if the sums give an output that
-        differs from the model's by more than 1e-6 of its unit.
+    A NotNativeError says that the model is not linear, that its preprocessing mixes columns, or that the sums
+    give an output which is not the model's.
     """
-    rows = np.unique(np.linspace(0, table.n_rows - 1, N_CHECKED).astype(np.int64))
-    chosen = table.store.mix([rows] * len(table.names))
     components = [
-        _component(make_encoder(steps, head), head, ask, chosen, table, scorer.has_probabilities)
+        _component(make_encoder(steps, head), head, ask, table, scorer.has_probabilities)
         for steps, head, ask in _heads(scorer)
     ]
     read = LinearTable(table, components, scorer.has_probabilities)
@@ -82,10 +78,7 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
     margins = terms.sum(axis=2) + read.constants[:, None]
     outputs = expit(margins) if read.is_logistic else margins
-    expected = scorer(table.store.mix(sources))
-    gap = np.abs(outputs.mean(axis=0) - expected)
-    if not (gap <= TOLERANCE * scorer.unit(expected)).all():
-        raise NotNativeError(f"its weights give an output that differs from its own by {gap.max():.2g}")
+    check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
 
 
@@ -121,7 +114,7 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
             rows = rows if outer is None else outer.transform(rows)
             return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
 
-        heads.append(([*before, *([] if inner is None else [inner])], head, ask))
+        heads.append((before if inner is None else [*before, inner], head, ask))
     return heads
 
 
@@ -129,7 +122,6 @@ def _component(
     encode: Callable[[Native], Floats],
     head: Any,
     ask: Callable[[Native], Floats],
-    chosen: Native,
     table: Table,
     is_logistic: bool,
 ) -> Component:
@@ -146,11 +138,12 @@ def _component(
     size = max(1, ENCODED_CELLS // len(owner))
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
-        if (encode(table.store.mix([rows] * len(table.names)))[:, unowned] != probes[0, unowned]).any():
+        if (encode(rows_of(table, rows))[:, unowned] != probes[0, unowned]).any():
             raise NotNativeError("a feature varies with no column by itself")
     constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, unowned] @ weights[unowned])
     scale = 1.0
     if is_logistic:
+        chosen = rows_of(table, spread(table.n_rows, N_CHECKED))
         margins = encode(chosen)[:, owned] @ weights[owned] + constant
         scale, shift = _fit_link(margins, ask(chosen))
         constant = scale * constant + shift

@@ -18,7 +18,7 @@ from fairshap._models.encoding import (
     numberings,
     recode,
 )
-from fairshap._models.scorer import NotNativeError, Scorer
+from fairshap._models.scorer import NotNativeError, Scorer, spread
 from fairshap._models.trees import Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
@@ -209,7 +209,7 @@ def _some_values(table: Table, column: int) -> Ints:
         rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS_TRIED
     else:
         rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES_TRIED
-    return np.append(_spread(rows, most), missing.argmax())
+    return np.append(rows[spread(len(rows), most)], missing.argmax())
 
 
 def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
@@ -245,7 +245,7 @@ def check_sources(table: Table, columns: Ints, mixes: Mixes) -> list[Ints]:
     column, donor = _telling_cells(table, columns)
     # The same hosts every time: what is checked must not depend on a seed.
     hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
-    rows = np.union1d(_spread(np.arange(table.n_rows), N_CHECKED), donor)
+    rows = np.union1d(spread(table.n_rows, N_CHECKED), donor)
     return [
         np.concatenate(
             [rows, np.where(swapped[:, j], other, own), np.where(column == j, donor, hosts).ravel()]
@@ -276,15 +276,11 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
     found_in, found = [of_special[special >= 0]], [special[special >= 0]]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
         codes = table.column(column)
-        rows = np.append(_spread(first_rows(codes), _N_CATEGORIES), np.flatnonzero(codes < 0)[:1])
+        first, missing = first_rows(codes), np.flatnonzero(codes < 0)[:1]
+        rows = np.append(first[spread(len(first), _N_CATEGORIES)], missing)
         found_in.append(np.full(len(rows), column))
         found.append(rows)
     return np.concatenate(found_in), np.concatenate(found)
-
-
-def _spread(rows: Ints, most: int) -> Ints:
-    """Return all of some rows, or if they are more than that as many from all over them."""
-    return rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]
 
 
 def _blocks(numbers: Floats, columns: Ints) -> Iterator[tuple[int, Floats]]:

@@ -1,4 +1,4 @@
-"""A fitted model as the numbers that risk is measured on."""
+"""A fitted model as the numbers that risk is measured on, and the risk."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,10 +10,23 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from fairshap._frames import Table
 from fairshap._messages import warn
 from fairshap._problem import Groups, Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import FairshapError, MarginWarning, ModelError
+
+# The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
+CALL_CELLS = 1 << 23
+# The rows that the spread of the outputs is taken from.
+_UNIT_ROWS = 1000
+# What a model's methods have to return for n rows.
+_WANTED = {
+    "predict": "a regressor of one target returns ({n},). Consult one for each target.",
+    "predict_proba": "a classifier returns a column for each class, ({n}, 2) for two.",
+    "decision_function": "a classifier with two classes returns ({n},). For more classes probabilities are "
+    "needed: wrap it in sklearn.calibration.CalibratedClassifierCV.",
+}
 
 
 class NotNativeError(FairshapError):
@@ -21,14 +34,7 @@ class NotNativeError(FairshapError):
 
 
 def takes_quantities(estimator: Any) -> bool | None:
-    """Say whether an estimator is a regressor; None if it does not tell.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression, Ridge
-    >>> takes_quantities(Ridge()), takes_quantities(LogisticRegression()), takes_quantities(object())
-    (True, False, None)
-    """
+    """Say whether an estimator is a regressor; None if it does not tell."""
     if hasattr(estimator, "__sklearn_tags__"):
         kind = get_tags(estimator).estimator_type
     else:
@@ -42,18 +48,16 @@ class Scorer:
 
     For two classes it is the probability of the second; the risk of either class is the same. For more
     classes it is the probability of each.
-
-    Parameters
-    ----------
-    model : object
-        A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     """
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.is_regressor = takes_quantities(model) is True
         self.has_probabilities = not self.is_regressor and hasattr(model, "predict_proba")
-        if self.is_regressor or self.has_probabilities:
+        self.method = "predict_proba" if self.has_probabilities else "decision_function"
+        if self.is_regressor:
+            self.method = "predict"
+        if self.method != "decision_function":
             return
         if not hasattr(model, "decision_function"):
             raise ModelError(
@@ -81,47 +85,29 @@ class Scorer:
 
     def __call__(self, X: Native) -> Floats:
         """Return one number for each row of X, or for more than two classes one for each class."""
-        method = "predict_proba" if self.has_probabilities else "decision_function"
-        method = "predict" if self.is_regressor else method
+        name = f"{_name(self.model)}.{self.method}"
         try:
-            output = np.asarray(getattr(self.model, method)(X), dtype=np.float64)
+            output = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
         except NotFittedError as error:
             raise ModelError(
                 f"{_name(self.model)} is not fitted. Fit it first, or give it to FairSHAP, which does."
             ) from error
         n = X.num_rows if hasattr(X, "num_rows") else len(X)
-        scores = self._scores(output, n)
-        if scores is None:
-            raise ModelError(
-                f"{_name(self.model)}.{method} returned an array of shape {output.shape} for {n} rows; "
-                f"{self._wanted(n)}"
-            )
-        if not np.isfinite(scores).all():
-            raise ModelError(
-                f"{_name(self.model)}.{method} returned NaN or infinite values for "
-                f"{int((~np.isfinite(scores)).reshape(n, -1).any(axis=1).sum())} of {n} rows."
-            )
-        return scores
-
-    def _scores(self, output: Floats, n: int) -> Floats | None:
-        """Return the output in the shape that it should have, None if it cannot have it."""
         if not self.has_probabilities:
-            return output.reshape(n) if output.shape in {(n,), (n, 1)} else None
-        if output.ndim != 2 or output.shape[0] != n or output.shape[1] < 2:
-            return None
-        if self.n_classes not in (0, output.shape[1]):
-            return None
-        return output[:, 1] if output.shape[1] == 2 else output
-
-    def _wanted(self, n: int) -> str:
-        if self.is_regressor:
-            return f"a regressor of one target returns ({n},). Consult one for each target."
-        if self.has_probabilities:
-            return f"a classifier returns a column for each class, ({n}, 2) for two."
-        return (
-            f"a classifier with two classes returns ({n},). For more classes probabilities are needed: wrap "
-            "it in sklearn.calibration.CalibratedClassifierCV."
-        )
+            is_right = output.shape in {(n,), (n, 1)}
+        elif is_right := output.ndim == 2 and len(output) == n and output.shape[1] > 1:
+            is_right = self.n_classes in (0, output.shape[1])
+        if not is_right:
+            wanted = _WANTED[self.method].format(n=n)
+            raise ModelError(f"{name} returned an array of shape {output.shape} for {n} rows; {wanted}")
+        if not self.has_probabilities:
+            scores = output.reshape(n)
+        else:
+            scores = output[:, 1] if output.shape[1] == 2 else output
+        if not np.isfinite(scores).all():
+            infinite = int((~np.isfinite(scores)).reshape(n, -1).any(axis=1).sum())
+            raise ModelError(f"{name} returned NaN or infinite values for {infinite} of {n} rows.")
+        return scores
 
     def unit(self, outputs: Floats) -> Floats | np.float64:
         """Return the unit in which outputs are compared, to check a reading of the model or to find ties.
@@ -148,22 +134,8 @@ def _estimator(model: Any) -> Any:
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
-# The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
-CALL_CELLS = 1 << 23
-# The rows that the spread of the outputs is taken from.
-_UNIT_ROWS = 1000
-
-
 class Risk:
-    """How much a model's output changes when only the sensitive attribute does.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        The model.
-    problem : Problem
-        The table that rows are taken from, and what its attribute is switched between.
-    """
+    """How much a model's output changes, for rows of a table, when only the sensitive attribute does."""
 
     def __init__(self, scorer: Scorer, problem: Problem) -> None:
         self.scorer = scorer
@@ -181,8 +153,7 @@ class Risk:
         if self.scorer.has_probabilities:
             return 1.0
         table = self.problem.table
-        rows = np.unique(np.linspace(0, table.n_rows - 1, _UNIT_ROWS).astype(np.int64))
-        outputs = self.scorer(table.store.mix([rows] * len(table.names)))
+        outputs = self.scorer(rows_of(table, spread(table.n_rows, _UNIT_ROWS)))
         # Outputs that are all 0 have neither size nor spread.
         return float(np.max(self.scorer.unit(outputs))) or 1.0
 
@@ -220,3 +191,13 @@ def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
             gap = gap.sum(axis=1) / 2
         risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
     return risk
+
+
+def rows_of(table: Table, rows: Ints) -> Native:
+    """Return some rows of a table as the user gave it."""
+    return table.store.mix([rows] * len(table.names))
+
+
+def spread(n: int, most: int) -> Ints:
+    """Return the numbers below n, or if they are more than that as many of them from all over."""
+    return np.linspace(0, n - 1, min(most, n)).astype(np.int64)

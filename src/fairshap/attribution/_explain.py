@@ -173,19 +173,19 @@ def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | 
         return None, "model calls: the table is small"
     if game.risk.scorer.n_classes > 2:
         return None, f"model calls: the model has {game.risk.scorer.n_classes} classes"
-    from fairshap.attribution._linear import LinearGame, is_linear
+    from fairshap._models.linear import is_linear
+    from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
 
-    pairs = game.risk, game.players, game.rows, game.references
     try:
-        return TreeGame(*pairs, options.n_jobs), "trees"
+        return TreeGame(game, options.n_jobs), "trees"
     except NotNativeError as error:
         reason = error
     if is_linear(game.risk.scorer):
         if options.method == "permutation":
             return None, "model calls: permutations were asked for, which a linear model has no use for"
         try:
-            return LinearGame(*pairs, options.n_jobs), "weights"
+            return LinearGame(game, options.n_jobs), "weights"
         except NotNativeError as error:
             reason = error
     return None, f"model calls: {reason}"
@@ -226,8 +226,7 @@ def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: in
     exact, counts = pairs[is_exact], reached[is_exact]
     work = game.work(counts)
     with Progress("Explaining", work.sum() + len(left) * _ESTIMATE_WORK, options.verbose) as progress:
-        solved = game.solve(exact, counts, work, progress)
-        rows.add(exact, solved.counts, solved.active, solved.phi, solved.full, solved.empty)
+        game.solve(rows, exact, counts, work, progress)
         for q in np.unique(q_left).tolist():
             estimate_pairs(game, left[q_left == q], q, rows, options, seed, progress, _ESTIMATE_WORK)
 

@@ -132,22 +132,21 @@ def replay(
 
     ``taken`` says which players of each pair have the reference's value.
     """
-    nobody = np.zeros_like(taken)
+    game, nobody = Game(risk, players, rows, references), np.zeros_like(taken)
     if route == "trees":
         from fairshap.attribution._trees import TreeGame
 
-        return _by_trees(TreeGame(risk, players, rows, references, n_jobs), taken)
+        return _by_trees(TreeGame(game, n_jobs), taken)
     if route == "weights":
         from fairshap.attribution._linear import LinearGame
 
-        linear = LinearGame(risk, players, rows, references, n_jobs)
+        linear = LinearGame(game, n_jobs)
         return linear.without(nobody), linear.without(taken)
-    game = Game(risk, players, rows, references)
     return game.without(nobody), game.without(taken)
 
 
 def _by_trees(game: "TreeGame", taken: Bools) -> tuple[Floats, Floats]:
-    full, without = np.empty(len(taken)), np.empty(len(taken))
+    full, without = np.empty((2, len(taken)))
     for q in np.unique(game.q).tolist():
         pairs = np.flatnonzero(game.q == q)
         values, active = game.values(pairs, q, np.ones((1, q), dtype=np.bool_))
