@@ -1,4 +1,4 @@
-"""Categories and labels as numbers: fairshap's own encoding, and how models number them by themselves."""
+"""Categories as numbers: fairshap's own encoding, and how models number them by themselves."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, factorize
@@ -176,39 +174,6 @@ def _kinds(values: Iterable[Hashable]) -> set[str]:
     """Return what the values are, in so far as one kind never equals another."""
     kinds = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
     return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
-
-
-class Relabelled(ClassifierMixin, BaseEstimator):
-    """A classifier, such as XGBoost's, fitted on the labels' numbers, from 0 on, that predicts the labels."""
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
-        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
-        return self
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features that the classifier itself sees."""
-        last = self.inner_.steps[-1][1] if isinstance(self.inner_, Pipeline) else self.inner_
-        return int(last.n_features_in_)
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
-
-    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return np.asarray(self.inner_.predict_proba(X))
-
-    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return np.asarray(self.inner_.decision_function(X))
 
 
 class Numbering(NamedTuple):

@@ -24,8 +24,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from fairshap._frames import Table
 from fairshap._messages import warn
-from fairshap._models.encoding import ColumnEncoder, Relabelled
-from fairshap._models.scorer import spread, takes_quantities
+from fairshap._models.encoding import ColumnEncoder
+from fairshap._models.scorer import Relabelled, spread, takes_quantities
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError, WeightsWarning
 

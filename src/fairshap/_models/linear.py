@@ -18,48 +18,36 @@ from fairshap._models.probing import (
     make_encoder,
     one_by_one,
     some_mixes,
-    split,
 )
-from fairshap._models.scorer import NotNativeError, Scorer, rows_of, spread
+from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
 from fairshap._typing import Floats, Ints, Native
 
 # Probabilities between which their odds are read without loss.
 _CLEAR = 0.001
 
 
-class Component(NamedTuple):
-    """One linear function of a table: a margin that is a sum over its columns.
+class LinearTable(NamedTuple):
+    """A table through a linear model: the mean of some margins, each through the logistic function or not.
 
-    ``encode`` makes features of rows; ``weights``, shape (features, columns), say what each feature adds to
-    the term of its column.
+    For each margin, ``encoders`` make features of rows; ``weights``, shape (features, columns), say what each
+    feature adds to the term of its column; and every row has one of the ``constants`` besides.
     """
 
-    encode: Callable[[Native], Floats]
-    weights: Floats
-    constant: float
-
-
-class LinearTable(NamedTuple):
-    """A table through a linear model: the mean of some margins, each through the logistic function or not."""
-
     table: Table
-    components: list[Component]
+    encoders: list[Callable[[Native], Floats]]
+    weights: list[Floats]
+    constants: Floats
     is_logistic: bool
 
     def terms(self, rows: Ints) -> Floats:
-        """Return what each column of some rows adds to each margin, shape (components, rows, columns)."""
+        """Return what each column of some rows adds to each margin, shape (margins, rows, columns)."""
         native = rows_of(self.table, rows)
-        return np.stack([component.encode(native) @ component.weights for component in self.components])
+        return np.stack([encode(native) @ of for encode, of in zip(self.encoders, self.weights, strict=True)])
 
     @property
     def width(self) -> int:
         """How many numbers a row takes while its terms are made."""
-        return max(len(self.table.names), *(len(component.weights) for component in self.components))
-
-    @property
-    def constants(self) -> Floats:
-        """What every row has besides, for each component."""
-        return np.array([component.constant for component in self.components])
+        return len(self.weights) * max(len(self.table.names), *(len(of) for of in self.weights))
 
 
 def read_linear(scorer: Scorer, table: Table) -> LinearTable:
@@ -68,11 +56,14 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     A NotNativeError says that the model is not linear, that its preprocessing mixes columns, or that the sums
     give an output which is not the model's.
     """
-    components = [
-        _component(make_encoder(steps, head), head, ask, table, scorer.has_probabilities)
-        for steps, head, ask in _heads(scorer)
+    heads = _heads(scorer)
+    encoders = [make_encoder(steps, head) for steps, head, _ in heads]
+    read_heads = [
+        _read_head(encode, head, ask, table, scorer.has_probabilities)
+        for encode, (_, head, ask) in zip(encoders, heads, strict=True)
     ]
-    read = LinearTable(table, components, scorer.has_probabilities)
+    weights, constants = zip(*read_heads, strict=True)
+    read = LinearTable(table, encoders, list(weights), np.array(constants), scorer.has_probabilities)
     sources = check_sources(table, np.arange(len(table.names)), some_mixes(table))
     needed, place = np.unique(np.stack(sources), return_inverse=True)
     terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
@@ -84,26 +75,18 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
 
 def is_linear(scorer: Scorer) -> bool:
     """Say whether a model looks like a linear one."""
-    _, model = split(scorer.model)
-    if isinstance(model, CalibratedClassifierCV):
-        heads = [split(calibrated.estimator)[1] for calibrated in model.calibrated_classifiers_]
-    else:
-        heads = [model]
-    return all(np.size(getattr(head, "intercept_", ())) == 1 and _has_weights(head) for head in heads)
+    return all(_has_weights(head) for _, head, _ in _heads(scorer))
 
 
 def _has_weights(head: Any) -> bool:
-    try:
-        return bool(head.coef_.ndim == 1 or head.coef_.shape[0] == 1)
-    except AttributeError:
-        # A support vector machine with another kernel has the name and raises.
-        return False
+    # A support vector machine with another kernel has the name, and raises an error like one that has not.
+    weights, constant = getattr(head, "coef_", None), getattr(head, "intercept_", ())
+    return weights is not None and np.size(constant) == 1 and (weights.ndim == 1 or weights.shape[0] == 1)
 
 
 def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
-    """Return for each component the steps before the linear model, that model, and what gives its output."""
-    outer, model = split(scorer.model)
-    before = [] if outer is None else [outer]
+    """Return for each margin the steps before the linear model, that model, and what gives its output."""
+    before, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
         return [(before, model, scorer)]
     heads: list[tuple[list[Any], Any, Callable[[Native], Floats]]] = []
@@ -111,21 +94,22 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
         inner, head = split(calibrated.estimator)
 
         def ask(rows: Any, calibrated: Any = calibrated) -> Floats:
-            rows = rows if outer is None else outer.transform(rows)
+            for transformer in before:
+                rows = transformer.transform(rows)
             return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
 
-        heads.append((before if inner is None else [*before, inner], head, ask))
+        heads.append(([*before, *inner], head, ask))
     return heads
 
 
-def _component(
+def _read_head(
     encode: Callable[[Native], Floats],
     head: Any,
     ask: Callable[[Native], Floats],
     table: Table,
     is_logistic: bool,
-) -> Component:
-    """Return one linear function, brought to the scale on which its output is logistic."""
+) -> tuple[Floats, float]:
+    """Return the weights and the constant of a margin, on the scale on which its output is logistic."""
     # sparsify() makes a sparse matrix of them.
     weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
     weights = np.asarray(weights, dtype=np.float64).ravel()
@@ -149,7 +133,7 @@ def _component(
         constant = scale * constant + shift
     by_column = np.zeros((len(weights), len(table.names)))
     by_column[owned, owner[owned]] = scale * weights[owned]
-    return Component(encode, by_column, constant)
+    return by_column, constant
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

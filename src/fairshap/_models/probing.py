@@ -5,20 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
-from fairshap._models.encoding import (
-    ColumnEncoder,
-    Relabelled,
-    category_numbers,
-    first_rows,
-    numberings,
-    recode,
-)
-from fairshap._models.scorer import NotNativeError, Scorer, spread
+from fairshap._models.encoding import ColumnEncoder, category_numbers, first_rows, numberings, recode
+from fairshap._models.scorer import NotNativeError, Scorer, split, spread
 from fairshap._models.trees import Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
@@ -56,16 +47,18 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     A NotNativeError says that the model is no tree ensemble, that its preprocessing mixes columns, or that
     the trees give an output which is not the model's.
     """
-    transformer, model = split(scorer.model)
+    transformers, model = split(scorer.model)
+    steps = [step for pipeline in transformers for _, step in pipeline.steps]
     ensemble = import_trees(model)
     mixes = some_mixes(table)
     try:
-        if transformer is None:
+        if not steps:
             ranks, column = _rank_columns(model, ensemble, table), ensemble.features
-        elif _is_encoding(transformer) and not numberings(model, np.empty((0, 0))):
-            ranks, column = _rank_encoded(transformer[0], ensemble, table)
+        elif [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
+            ranks, column = _rank_encoded(steps[0], ensemble, table)
         else:
-            ranks, column = _rank_probed(transformer, model, ensemble, table, mixes)
+            encode = make_encoder(transformers, model)
+            ranks, column = _rank_probed(encode, int(model.n_features_in_), ensemble, table, mixes)
     except FairshapError:
         raise
     except Exception as error:
@@ -77,19 +70,6 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
         checked[:, feature] = ranks[sources[max(int(source), 0)], feature]
     check_outputs(scorer, table, sources, ensemble.predict(checked), f"the trees of {type(model).__name__}")
     return RankedTable(ensemble, ranks, column)
-
-
-def split(model: Any) -> tuple[Any, Any]:
-    """Return the steps before the estimator, None if there are none, and the estimator itself."""
-    while isinstance(model, (FrozenEstimator, Relabelled)):
-        model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
-    if not isinstance(model, Pipeline):
-        return None, model
-    return (model[:-1] if len(model.steps) > 1 else None), model.steps[-1][1]
-
-
-def _is_encoding(transformer: Pipeline) -> bool:
-    return len(transformer) == 1 and type(transformer[0]) is ColumnEncoder
 
 
 def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
@@ -130,10 +110,9 @@ def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> t
 
 
 def _rank_probed(
-    transformer: Any, model: Any, ensemble: Ensemble, table: Table, mixes: Mixes
+    encode: Callable[[Native], Floats], width: int, ensemble: Ensemble, table: Table, mixes: Mixes
 ) -> tuple[Codes, Ints]:
     """Return the ranks behind any preprocessing by column, and each feature's column, found by trying."""
-    encode = make_encoder([transformer], model)
     own, other, swapped = mixes
     varied, changes = one_by_one(table)
     probes = [
@@ -142,7 +121,7 @@ def _rank_probed(
     ]
     n_probes = len(changes[0])
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
-    size = max(1, ENCODED_CELLS // int(model.n_features_in_))
+    size = max(1, ENCODED_CELLS // width)
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
         # The first rows go with the probes: for a small table a transformer's calls are what takes time.

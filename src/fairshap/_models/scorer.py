@@ -5,10 +5,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 from fairshap._frames import Table
 from fairshap._messages import warn
@@ -41,6 +44,50 @@ def takes_quantities(estimator: Any) -> bool | None:
         # What estimators said before scikit-learn had tags, and some still do.
         kind = getattr(estimator, "_estimator_type", None)
     return {"regressor": True, "classifier": False}.get(kind)
+
+
+class Relabelled(ClassifierMixin, BaseEstimator):
+    """A classifier, such as XGBoost's, fitted on the labels' numbers, from 0 on, that predicts the labels."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
+        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that it takes."""
+        return int(self.inner_.n_features_in_)
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
+
+    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        return np.asarray(self.inner_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return np.asarray(self.inner_.decision_function(X))
+
+
+def split(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers before the estimator itself, and that, whatever it is wrapped in."""
+    transformers = []
+    while isinstance(model, (FrozenEstimator, Relabelled, Pipeline)):
+        if isinstance(model, Pipeline):
+            transformers += [model[:-1]] if len(model) > 1 else []
+            model = model[-1]
+        else:
+            model = model.inner_ if isinstance(model, Relabelled) else model.estimator
+    return transformers, model
 
 
 class Scorer:
@@ -76,7 +123,7 @@ class Scorer:
     @property
     def width(self) -> int:
         """How many features the estimator itself sees, as far as it says: more than columns if encoded."""
-        return int(getattr(_estimator(self.model), "n_features_in_", 0))
+        return int(getattr(split(self.model)[1], "n_features_in_", 0))
 
     @property
     def n_classes(self) -> int:
@@ -124,14 +171,7 @@ class Scorer:
 
 
 def _name(model: Any) -> str:
-    return type(_estimator(model)).__name__
-
-
-def _estimator(model: Any) -> Any:
-    """Return the estimator itself, behind what freezes it and what comes before it."""
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return type(split(model)[1]).__name__
 
 
 class Risk:

@@ -155,7 +155,12 @@ def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
     if by_category[column[numbers]].any():
         raise NotNativeError("a feature is split as a number and as a category")
     cut = np.zeros_like(column)
-    cut[numbers], cuts = _number_thresholds(column[numbers], nodes.threshold[numbers], len(features))
+    thresholds: list[Floats | None] = []
+    ordered = numbers[np.argsort(column[numbers], kind="stable")]
+    ends = np.searchsorted(column[ordered], np.arange(1, len(features)))
+    for is_one, own in zip(by_category, np.split(ordered, ends), strict=True):
+        known, cut[own] = np.unique(nodes.threshold[own], return_inverse=True)
+        thresholds.append(None if is_one else known)
     trees = Trees(
         roots=nodes.roots.astype(np.int32),
         feature=column,
@@ -167,20 +172,7 @@ def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
         table=np.ascontiguousarray(nodes.goes_left).ravel(),
         value=nodes.value.astype(np.float64),
     )
-    thresholds = [None if is_one else part for is_one, part in zip(by_category, cuts, strict=True)]
     return Ensemble(trees, features, thresholds, dtype, **options)
-
-
-def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -> tuple[Codes, list[Floats]]:
-    """Return where each node's threshold stands among its column's, and these, sorted, for each column."""
-    order = np.lexsort((threshold, column))
-    column, sorted_ = column[order], threshold[order]
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = (column[1:] != column[:-1]) | (sorted_[1:] != sorted_[:-1])
-    starts = np.searchsorted(column[is_new], np.arange(n_columns))
-    cut = np.empty(len(order), dtype=np.int32)
-    cut[order] = np.cumsum(is_new) - 1 - starts[column]
-    return cut, np.split(sorted_[is_new], starts[1:])
 
 
 def import_trees(model: Any) -> Ensemble:

@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
 _MOST_EXACT = 20
-
 # How many active players a row may have, with "auto", to be solved exactly.
 _AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
-
 # What estimating a row costs, in coalitions of one that is enumerated.
 _ESTIMATE_WORK = 1 << 18
-
 # Coalitions up to which calling the model is done before compiled code is even loaded. Seven thousand rows
 # have about as many: a first look at them waits for no compiler, and walking would save later ones a quarter
 # of a second.
@@ -72,30 +69,23 @@ def explain(
         One reference row for each row of X, same columns; or a plan that names rows of X.
     y : array-like, optional
         The target. Only constraints that look at the label, and a regressor's default threshold, need it.
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of X; several make a group of each combination.
-    privileged : value, list of values, pandas.Interval or function
-        The privileged values; a tuple for several columns.
-    sensitive_features : array-like, optional
-        The sensitive attribute, if it is not a column of X; the model sees it as a last column.
+    sensitive, privileged, sensitive_features, min_group_size
+        The sensitive attribute, as in :class:`fairshap.FairSHAP`. The model sees one that is given by
+        ``sensitive_features`` as a last column.
     explainer : Explainer, optional
         How the values are computed.
-    min_group_size : int, optional
-        Unprivileged groups of fewer rows are pooled; see :class:`fairshap.FairSHAP`.
     threshold : float, optional
         The threshold that the values will be compared with. A row stops being estimated once each of its
         values is clear of it by its standard error.
     random_state : int, RandomState instance or None
         The source of random orders, and of the values that a random comparison draws.
-    n_jobs : int, optional
-        The number of threads; all cores by default. The values do not depend on it.
-    verbose : int, default=0
-        From 1 on, a progress bar is shown for what takes over two seconds.
+    n_jobs, verbose : int, optional
+        The number of threads, all cores by default, on which the values do not depend; and from 1 on a
+        progress bar for what takes over two seconds.
 
     Returns
     -------
     Explanation
-        Values, standard errors, risks and a status for each row.
 
     Examples
     --------
@@ -122,14 +112,13 @@ def explain(
         min_group_size=min_group_size,
         random_state=random_state,
     )
+    n = problem.table.n_rows
     if isinstance(R, MatchPlan):
         plan = R
-        plan.check_fits(problem.table.n_rows)
+        plan.check_fits(n)
     else:
-        n = problem.table.n_rows
         problem = problem.with_references(R)
-        rows = np.arange(n)
-        plan = MatchPlan(2 * n, rows, rows + n, np.ones(n), np.zeros(n))
+        plan = MatchPlan(2 * n, np.arange(n), np.arange(n, 2 * n), np.ones(n), np.zeros(n))
     return explain_matched(model, problem, plan, explainer.players(problem.own), options)
 
 

@@ -12,7 +12,7 @@ from fairshap._models.linear import read_linear
 from fairshap._models.scorer import risk_of_scores
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._calls import Game, Rows
+from fairshap.attribution._calls import Game, Rows, in_parts
 
 # The cells of a part of the pairs: 2 Mi numbers are 16 MiB.
 _CELLS = 1 << 21
@@ -27,8 +27,7 @@ class LinearGame:
         self.groups, self.columns = problem.groups, list(problem.columns)
         self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        size = max(1, _CELLS // (len(self.table.components) * self.table.width))
-        self.parts = [np.arange(k, min(k + size, len(self.rows))) for k in range(0, len(self.rows), size)]
+        self.parts = in_parts(np.arange(len(self.rows)), _CELLS // self.table.width)
         #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
         self.is_player = np.zeros((len(problem.table.names), len(players.names)))
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0

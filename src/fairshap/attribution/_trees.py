@@ -16,7 +16,7 @@ from fairshap._models import NotNativeError
 from fairshap._models.probing import rank_table
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
-from fairshap.attribution._calls import Game, Rows
+from fairshap.attribution._calls import Game, Rows, in_parts
 
 # Players up to which a game is solved without a look at how many of them matter.
 _FEW = 16
@@ -88,10 +88,7 @@ class TreeGame:
         return np.asarray(np.exp2(reached) + _WALK)
 
     def solve(self, rows: Rows, pairs: Ints, reached: AnyCodes, work: Floats, progress: Progress) -> None:
-        """Add the values of pairs, of which so many players are reached at most, to their rows.
-
-        ``work`` is what each of them costs.
-        """
+        """Add the values of pairs, of which so many players are reached, at so much work, to their rows."""
         bounds = self.q[pairs].astype(np.int64)
         start = np.cumsum(bounds) - bounds
         counts = np.empty(len(pairs), dtype=np.int32)
@@ -160,14 +157,10 @@ class TreeGame:
 
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose values, that many each, can be held."""
-        size = max(1, _VALUES // coalitions)
-        return np.split(pairs, range(size, len(pairs), size))
+        return in_parts(pairs, _VALUES // coalitions)
 
     def values(self, pairs: Ints, q: int, coalitions: Bools) -> tuple[Floats, Ints]:
-        """Return v of the coalitions for pairs with q active players, and who these players are.
-
-        A coalition says which of them keep the row's value.
-        """
+        """Return v of coalitions, those who keep the row's value, and the q active players of each pair."""
         values = np.empty((len(pairs), len(coalitions)))
         active = np.empty((len(pairs), q), dtype=np.int32)
 
