@@ -54,9 +54,8 @@ def is_frozen(estimator: Any) -> bool:
 def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> bool:
     """Say whether an estimator may be fitted in another way, or not at all, without some columns.
 
-    A step that counts on columns by name or place fails, or takes another column for the missing one. And
-    if these are the only columns that are not numbers, the estimator is behind the encoding only for them:
-    without them, the numbers would no longer be standardized.
+    A step that counts on columns by name or place fails, or takes another for the missing one. And if no
+    others are categories, it is behind the encoding only for them, which standardizes the numbers too.
     """
     parts = estimator.get_params().values()
     if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
@@ -131,14 +130,12 @@ def _has_pipeline(estimator: Any) -> bool:
 
 
 def _may_be_raw(estimator: Any, table: Table) -> bool:
-    """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
-
-    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers; LightGBM ends the whole
-    process when it is given a polars or pyarrow column of text, dates or decimals.
-    """
+    """Say whether the raw table can be tried; it cannot where it would be misread and not refused."""
     library = type(estimator).__module__.split(".")[0]
     if not isinstance(table.native, pd.DataFrame):
+        # LightGBM ends the whole process when it is given a column of text, dates or decimals.
         return library != "lightgbm" or _are_numbers(table)
+    # scikit-learn reads the categories 1, 2, 3 as numbers.
     numbered = any(
         isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
         for dtype in table.native.dtypes
@@ -164,13 +161,11 @@ def _are_numbers(table: Table, columns: Iterable[int] | None = None) -> bool:
 
 
 def _prefix(estimator: Any) -> str:
-    """Return what stands before the name of a fit parameter that is for the last step of a pipeline.
-
-    A search or a transformed target hands the parameters of its pipeline on as they are.
-    """
+    """Return what stands before the name of a fit parameter that is for the last step of a pipeline."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return f"{name}__{_prefix(last)}"
+    # A search or a transformed target hands the parameters of its pipeline on as they are.
     inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
     if inner is None or "sample_weight" in signature(estimator.fit).parameters:
         return ""
@@ -188,11 +183,7 @@ class Weighing:
 
     @classmethod
     def of(cls, estimator: Any, X: Native, y: NDArray[Any]) -> "Weighing":
-        """Find out what an estimator does with weights.
-
-        Its signature says what it does by itself. An estimator that holds others is fitted on a few rows,
-        with weights and, if that fails, without them.
-        """
+        """Find out what an estimator does with weights: by its signature, or if it holds others by trying."""
         estimator = _asking_for_weights(estimator.estimator if is_frozen(estimator) else estimator)
         name, last = type(estimator).__name__, _last(estimator)
         parameters = signature(last.fit).parameters
@@ -209,6 +200,7 @@ class Weighing:
         has_parts = any(hasattr(part, "fit") for part in holder.get_params().values())
         if "sample_weight" in parameters and not has_parts:
             return cls(name)
+        # On a few rows, and where that is not enough on all, with weights and without them.
         for rows in (_few_rows(estimator, y), np.arange(len(y))):
             some, target = _safe_indexing(X, rows), y[rows]
             error, said = _try(estimator, some, target, {"sample_weight": 1 / (1 + np.arange(len(rows)) % 2)})
@@ -248,11 +240,7 @@ class Weighing:
 def fit_weighted(
     estimator: Any, X: Native, y: NDArray[Any], sample_weight: Floats | None, weighing: Weighing | None
 ) -> Any:
-    """Return a fitted clone of the estimator; see :func:`fit_model`.
-
-    Weights are passed on if the estimator uses them; if not, rows are repeated as they weigh. Where that is
-    not possible, they are passed on to an estimator that at least takes them.
-    """
+    """Return a fitted clone of the estimator; see :func:`fit_model`. Weights that it ignores repeat rows."""
     if sample_weight is None or weighing is None:
         return fit_model(estimator, X, y)
     repeats = None if weighing.is_used else repeats_of(sample_weight)
@@ -268,18 +256,13 @@ def fit_weighted(
 
 
 def repeats_of(weights: Floats) -> Ints | None:
-    """Return how often to repeat rows so that they count as they weigh; None if that is too often.
-
-    >>> repeats_of(np.array([1.0, 0.5, 1 / 3])).tolist()
-    [6, 3, 2]
-    """
+    """Return how often to repeat rows so that they count as they weigh; None if that is too often."""
     if not (weights > 0).all():
         return None
     shares = weights.max() / weights
-    parts = np.rint(shares)
-    if not np.allclose(shares, parts, rtol=1e-9) or parts.max() > _COPIES:
+    if not np.allclose(shares, np.rint(shares), rtol=1e-9) or shares.max() > _COPIES + 0.5:
         return None
-    counts = parts.astype(np.int64)
+    counts = np.rint(shares).astype(np.int64)
     least = math.lcm(*np.unique(counts).tolist())
     return np.asarray(least // counts) if least <= _COPIES else None
 
@@ -287,11 +270,11 @@ def repeats_of(weights: Floats) -> Ints | None:
 def _asking_for_weights(estimator: Any) -> Any:
     """Return a clone that requests the weights where metadata is routed and nobody has said anything else.
 
-    As without routing, the last step of a pipeline gets them and its transformers do not. What else routes
-    metadata is left to the user: a search has scorers too, which may or may not weigh.
+    What else routes metadata is left to the user: a search has scorers too, which may or may not weigh.
     """
     estimator = clone(estimator)
     if get_config()["enable_metadata_routing"]:
+        # As without routing, the last step of a pipeline gets them and its transformers do not.
         _request(_last(estimator), True)
         for part in estimator.get_params().values():
             if hasattr(part, "transform"):

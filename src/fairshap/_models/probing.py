@@ -215,10 +215,10 @@ def some_mixes(table: Table) -> Mixes:
 
 
 def check_sources(table: Table, columns: Ints, mixes: Mixes) -> list[Ints]:
-    """Return rows, and mixes of rows, that a reading of the model is held against.
+    """Return the rows that each column of rows is taken from which a reading of the model is held against.
 
-    Each is given by the rows that its columns are taken from: rows from all over the table; pairs of rows,
-    mixed; and the cells that libraries may read differently, each in its own row and in several others.
+    These are rows from all over the table; pairs of rows, mixed; and the cells that libraries may read
+    differently, each in its own row and in several others.
     """
     own, other, swapped = mixes
     column, donor = _telling_cells(table, columns)

@@ -117,8 +117,11 @@ def join(parts: Sequence[Nodes]) -> Nodes:
         return np.concatenate(shifted)
 
     # What holds for categories that no split of a tree names holds for those that only other trees name.
-    places = [np.minimum(np.arange(width), part.goes_left.shape[1] - 1) for part in parts]
-    tables = [part.goes_left[:, place] for part, place in zip(parts, places, strict=True)]
+    tables = [
+        part.goes_left[:, np.minimum(np.arange(width), part.goes_left.shape[1] - 1)]
+        for part in parts
+        if len(part.category)
+    ]
     is_leaf = concatenate("left") < 0
     return Nodes(
         left=np.where(is_leaf, -1, shift("left")),
@@ -129,7 +132,7 @@ def join(parts: Sequence[Nodes]) -> Nodes:
         value=concatenate("value"),
         roots=shift("roots"),
         category=shift("category"),
-        goes_left=np.concatenate(tables),
+        goes_left=np.concatenate([np.empty((0, width), dtype=np.bool_), *tables]),
     )
 
 

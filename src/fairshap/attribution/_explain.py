@@ -128,10 +128,8 @@ def explain_matched(
     """Return the explanation of a fitted model on a table whose rows are matched."""
     risk = Risk(Scorer(model), problem)
     players.check_alone(problem.columns)
-    pairs = plan
-    if problem.groups.by_row:
-        # A quantity that is missing has no side, and so no value to be compared with.
-        pairs = plan.of_rows(problem.groups.side[plan.row] >= 0)
+    # A quantity that is missing has no side, and so no value to be compared with.
+    pairs = plan.of_rows(problem.groups.side[plan.row] >= 0) if problem.groups.by_row else plan
     by_calls = Game(risk, players, pairs.row, pairs.reference)
     rows = Rows(pairs, players, len(problem.groups.side), risk.unit)
     game, route = native_game(by_calls, options)
@@ -149,8 +147,7 @@ def explain_matched(
 
 def explain_again(explanation: Explanation, model: Any, X: Native, original: Native) -> Explanation:
     """Explain another model on the rows with other cells, against the references as they were."""
-    problem = explanation.problem.with_cells(X).with_references(original)
-    plan = explanation.match_plan
+    problem, plan = explanation.problem.with_cells(X).with_references(original), explanation.match_plan
     if plan.n_rows == len(problem.groups.side):
         plan = plan.to_rows_below()
     return explain_matched(model, problem, plan, explanation.features, explanation.options)
@@ -158,10 +155,11 @@ def explain_again(explanation: Explanation, model: Any, X: Native, original: Nat
 
 def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
+    scorer = game.risk.scorer
     if is_small(game):
         return None, "model calls: the table is small"
-    if game.risk.scorer.n_classes > 2:
-        return None, f"model calls: the model has {game.risk.scorer.n_classes} classes"
+    if scorer.n_classes > 2:
+        return None, f"model calls: the model has {scorer.n_classes} classes"
     from fairshap._models.linear import is_linear
     from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
@@ -170,7 +168,7 @@ def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | 
         return TreeGame(game, options.n_jobs), "trees"
     except NotNativeError as error:
         reason = error
-    if is_linear(game.risk.scorer):
+    if is_linear(scorer):
         if options.method == "permutation":
             return None, "model calls: permutations were asked for, which a linear model has no use for"
         try:
@@ -211,7 +209,7 @@ def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: in
     reached = game.reached(pairs, most)
     is_exact = reached <= most
     _check_most(reached[is_exact])
-    left, q_left = pairs[~is_exact], game.q[pairs[~is_exact]]
+    left, q_left = pairs[~is_exact], game.q[~is_exact]
     exact, counts = pairs[is_exact], reached[is_exact]
     work = game.work(counts)
     with Progress("Explaining", work.sum() + len(left) * _ESTIMATE_WORK, options.verbose) as progress:

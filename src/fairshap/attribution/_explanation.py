@@ -89,11 +89,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise InputError(
-                f"method={self.method!r} is not known; the methods are {listing(METHODS)}."
-                f"{did_you_mean(self.method, METHODS)}",
-                parameter="method",
-            )
+            known = f"the methods are {listing(METHODS)}.{did_you_mean(self.method, METHODS)}"
+            raise InputError(f"method={self.method!r} is not known; {known}", parameter="method")
         _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
         if self.max_exact is not None:
             _check_count("max_exact", self.max_exact, 0, "it is a number of features")
