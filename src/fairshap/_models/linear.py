@@ -1,6 +1,6 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from fairshap._models.probing import (
     find_owners,
     make_encoder,
     one_by_one,
-    some_mixes,
 )
 from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
 from fairshap._typing import Floats, Ints, Native
@@ -34,8 +33,8 @@ class LinearTable(NamedTuple):
     """
 
     table: Table
-    encoders: list[Callable[[Native], Floats]]
-    weights: list[Floats]
+    encoders: Sequence[Callable[[Native], Floats]]
+    weights: Sequence[Floats]
     constants: Floats
     is_logistic: bool
 
@@ -56,19 +55,15 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     A NotNativeError says that the model is not linear, that its preprocessing mixes columns, or that the sums
     give an output which is not the model's.
     """
-    heads = _heads(scorer)
-    encoders = [make_encoder(steps, head) for steps, head, _ in heads]
-    read_heads = [
-        _read_head(encode, head, ask, table, scorer.has_probabilities)
-        for encode, (_, head, ask) in zip(encoders, heads, strict=True)
-    ]
-    weights, constants = zip(*read_heads, strict=True)
-    read = LinearTable(table, encoders, list(weights), np.array(constants), scorer.has_probabilities)
-    sources = check_sources(table, np.arange(len(table.names)), some_mixes(table))
+    is_logistic = scorer.has_probabilities
+    heads = [_read_head(*head, table, is_logistic) for head in _heads(scorer)]
+    encoders, weights, constants = zip(*heads, strict=True)
+    read = LinearTable(table, encoders, weights, np.array(constants), is_logistic)
+    sources = check_sources(table, np.arange(len(table.names)))
     needed, place = np.unique(np.stack(sources), return_inverse=True)
     terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
     margins = terms.sum(axis=2) + read.constants[:, None]
-    outputs = expit(margins) if read.is_logistic else margins
+    outputs = expit(margins) if is_logistic else margins
     check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
 
@@ -103,13 +98,10 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
 
 
 def _read_head(
-    encode: Callable[[Native], Floats],
-    head: Any,
-    ask: Callable[[Native], Floats],
-    table: Table,
-    is_logistic: bool,
-) -> tuple[Floats, float]:
-    """Return the weights and the constant of a margin, on the scale on which its output is logistic."""
+    transformers: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
+) -> tuple[Callable[[Native], Floats], Floats, float]:
+    """Return the encoder, weights and constant of a margin, on the scale on which its output is logistic."""
+    encode = make_encoder(transformers, head)
     # sparsify() makes a sparse matrix of them.
     weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
     weights = np.asarray(weights, dtype=np.float64).ravel()
@@ -133,7 +125,7 @@ def _read_head(
         constant = scale * constant + shift
     by_column = np.zeros((len(weights), len(table.names)))
     by_column[owned, owner[owned]] = scale * weights[owned]
-    return by_column, constant
+    return encode, by_column, constant
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

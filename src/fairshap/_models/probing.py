@@ -27,9 +27,6 @@ ENCODED_CELLS = 1 << 23
 # The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
 _CELLS = 1 << 18
 
-#: Pairs of rows, and for each pair which columns are taken from the second row.
-Mixes = tuple[Ints, Ints, Bools]
-
 
 class RankedTable(NamedTuple):
     """A table as its model's trees see it."""
@@ -50,7 +47,6 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     transformers, model = split(scorer.model)
     steps = [step for pipeline in transformers for _, step in pipeline.steps]
     ensemble = import_trees(model)
-    mixes = some_mixes(table)
     try:
         if not steps:
             ranks, column = _rank_columns(model, ensemble, table), ensemble.features
@@ -58,13 +54,13 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
             ranks, column = _rank_encoded(steps[0], ensemble, table)
         else:
             encode = make_encoder(transformers, model)
-            ranks, column = _rank_probed(encode, int(model.n_features_in_), ensemble, table, mixes)
+            ranks, column = _rank_probed(encode, int(model.n_features_in_), ensemble, table)
     except FairshapError:
         raise
     except Exception as error:
         # What is read of a model may change with its library.
         raise NotNativeError(f"{type(model).__name__} cannot be read as trees ({error})") from error
-    sources = check_sources(table, np.unique(column[column >= 0]), mixes)
+    sources = check_sources(table, np.unique(column[column >= 0]))
     checked = np.empty((len(sources[0]), len(column)), dtype=np.int32)
     for feature, source in enumerate(column):
         checked[:, feature] = ranks[sources[max(int(source), 0)], feature]
@@ -110,15 +106,13 @@ def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> t
 
 
 def _rank_probed(
-    encode: Callable[[Native], Floats], width: int, ensemble: Ensemble, table: Table, mixes: Mixes
+    encode: Callable[[Native], Floats], width: int, ensemble: Ensemble, table: Table
 ) -> tuple[Codes, Ints]:
     """Return the ranks behind any preprocessing by column, and each feature's column, found by trying."""
-    own, other, swapped = mixes
+    own, other, swapped = _some_mixes(table)
     varied, changes = one_by_one(table)
-    probes = [
-        np.concatenate([rows, np.where(swapped[:, column], other, own)])
-        for column, rows in enumerate(changes)
-    ]
+    mixed = np.where(swapped.T, other, own)
+    probes = [np.concatenate(parts) for parts in zip(changes, mixed, strict=True)]
     n_probes = len(changes[0])
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
     size = max(1, ENCODED_CELLS // width)
@@ -129,12 +123,12 @@ def _rank_probed(
         encoded = encode(table.store.mix([np.concatenate([part, rows]) for part in before]))
         if start == 0:
             owner = find_owners(encoded[:n_probes], varied, table)[ensemble.features]
-            mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
+            of_mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
         ranks[rows] = ensemble.ranks(encoded[len(before[0]) :])
     if (ranks[:, owner < 0] != ranks[:1, owner < 0]).any():
         raise NotNativeError("a feature varies with no column by itself")
     from_other = swapped[:, np.maximum(owner, 0)]
-    if (mixed != np.where(from_other, ranks[other], ranks[own])).any():
+    if (of_mixed != np.where(from_other, ranks[other], ranks[own])).any():
         raise NotNativeError("the preprocessing does not work column by column")
     return ranks, owner
 
@@ -206,7 +200,7 @@ def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
     return owner
 
 
-def some_mixes(table: Table) -> Mixes:
+def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     """Return pairs of rows, and for each pair which columns are taken from the second row."""
     # The same rows every time: what is checked must not depend on a seed.
     rng = np.random.default_rng(0)
@@ -214,21 +208,20 @@ def some_mixes(table: Table) -> Mixes:
     return own, other, rng.random((_N_MIXED, len(table.names))) < 0.5
 
 
-def check_sources(table: Table, columns: Ints, mixes: Mixes) -> list[Ints]:
+def check_sources(table: Table, columns: Ints) -> list[Ints]:
     """Return the rows that each column of rows is taken from which a reading of the model is held against.
 
     These are rows from all over the table; pairs of rows, mixed; and the cells that libraries may read
     differently, each in its own row and in several others.
     """
-    own, other, swapped = mixes
+    own, other, swapped = _some_mixes(table)
     column, donor = _telling_cells(table, columns)
     # The same hosts every time: what is checked must not depend on a seed.
     hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
     rows = np.union1d(spread(table.n_rows, N_CHECKED), donor)
+    mixed = np.where(swapped.T, other, own)
     return [
-        np.concatenate(
-            [rows, np.where(swapped[:, j], other, own), np.where(column == j, donor, hosts).ravel()]
-        )
+        np.concatenate([rows, mixed[j], np.where(column == j, donor, hosts).ravel()])
         for j in range(len(table.names))
     ]
 
