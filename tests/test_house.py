@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from xgboost import XGBClassifier
 
 import fairshap
 from fairshap import (
@@ -42,6 +43,7 @@ from fairshap import (
     mitigation,
 )
 from fairshap._frames import Table
+from fairshap.attribution import _explain
 
 WHO = {"sensitive": "sex", "privileged": "m", "threshold": 0.01, "random_state": 0}
 NUMBERS = ["skill", "hours"]
@@ -276,6 +278,22 @@ def test_a_repair_reads_the_table_once_and_once_to_encode_it(estimator, monkeypa
     encodes_itself = estimator is not None and hasattr(estimator, "steps")
     # Whatever else is read are the rows that the model is asked about, with the attribute switched.
     assert sum(table.equals(one) for one in reads) == (1 if encodes_itself else 2)
+
+
+def test_walking_the_trees_does_not_encode_the_table_again(monkeypatch):
+    monkeypatch.setattr(_explain, "_SMALL", 0)
+    reads = []
+    original = Table.of.__func__
+    monkeypatch.setattr(
+        Table, "of", classmethod(lambda cls, store: reads.append(store.native) or original(cls, store))
+    )
+    # So many rows that those which the model is asked about are few beside them.
+    table = pd.concat([X.drop(columns="name")] * 10, ignore_index=True)
+    fs = FairSHAP(XGBClassifier(n_estimators=5), **WHO)
+    fs.fit_resample(table, np.tile(Y, 10))
+    assert fs.explanation_.route == "trees"
+    assert sum(table.equals(one) for one in reads) == 2
+    assert not any(len(one) > len(table) for one in reads)
 
 
 # The explanation in shap's plots

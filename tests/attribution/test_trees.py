@@ -203,6 +203,27 @@ def test_every_library_takes_the_same_route(mixed, library):
     assert elsewhere.values.tobytes() == explain(model, X, some_pairs(2 * N), **options).values.tobytes()
 
 
+class Own(XGBClassifier):
+    """A class of the user's that is one of XGBoost's."""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        Own(n_estimators=20),
+        # Some of its features, which come from the encoder, are categories to it.
+        HistGradientBoostingClassifier(max_iter=20, categorical_features=[0, 1], random_state=0),
+    ],
+    ids=["a class of the user's", "categories behind the encoding"],
+)
+def test_fairshaps_own_encoding_is_read_as_it_is_called(last, mixed, monkeypatch):
+    X, y = mixed
+    model = make_pipeline(fairshap.ColumnEncoder(), last).fit(X[["sex", "town", "age"]], y)
+    options = {"sensitive": "sex", "privileged": "m"}
+    routes = both_routes(model, X[["sex", "town", "age"]], some_pairs(2 * N), monkeypatch, **options)
+    assert_same_values(*routes)
+
+
 def test_any_number_of_threads_gives_the_same_bytes(mixed):
     X, y = mixed
     model = make_pipeline(fairshap.ColumnEncoder(), XGBClassifier(n_estimators=20)).fit(X, y)

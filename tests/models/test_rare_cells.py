@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBClassifier
 
 from fairshap import Explainer, FairSHAP, MatchPlan, explain
@@ -74,6 +75,16 @@ def test_a_pipeline_of_one_step_is_its_model(table):
     X, y = table
     model = Pipeline([("model", XGBClassifier(n_estimators=5))]).fit(X, y)
     assert explain(model, X, some_pairs(len(X)), sensitive=0, privileged=1).route == "trees"
+
+
+@pytest.mark.parametrize(("name", "route"), [("trees", "trees"), ("linear", "weights")])
+def test_a_pipeline_in_a_pipeline_is_looked_through(name, route, table):
+    X, y = np.nan_to_num(table[0]), table[1]
+    model = make_pipeline(StandardScaler(), FrozenEstimator(make_pipeline(StandardScaler(), MODELS[name])))
+    model[1].estimator.fit(StandardScaler().fit_transform(X), y)
+    native, calls = both_routes(model.fit(X, y), X, some_pairs(len(X)), sensitive=0, privileged=1)
+    assert native.route == route
+    np.testing.assert_allclose(native.values, calls.values, atol=1e-6)
 
 
 def test_fourteen_players_are_as_the_oracle_says():

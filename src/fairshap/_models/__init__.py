@@ -1,7 +1,7 @@
 """Models: how an estimator is fitted, and a fitted model as the numbers that risk is measured on.
 
-``ranks`` and ``linear``, which read a model's own trees or weights, are imported where they are needed: with
-them comes numba, which a small table never waits for.
+``probing`` and ``linear``, which read a model's own trees or weights, are imported where they are needed:
+with them comes numba, which a small table never waits for.
 """
 
 from fairshap._models.encoding import ColumnEncoder

@@ -1,4 +1,4 @@
-"""Tables for estimators that take only numbers, and labels for those that take only 0, 1 and so on."""
+"""Categories as numbers: fairshap's own encoding, and how models number them by themselves."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, factorize
@@ -18,88 +16,8 @@ from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError
 
-
-class Numbering(NamedTuple):
-    """The codes of the categories of a column that a model knows.
-
-    All others are missing values to it, unless ``is_closed``: then it takes none.
-    """
-
-    codes: Mapping[Any, int]
-    is_closed: bool = False
-
-
-def numberings(model: Any, X: Native) -> dict[int, Numbering]:
-    """Return how a model numbers the categories of rows such as X, by the columns' positions.
-
-    Columns that it takes as they are have no entry.
-    """
-    library = type(model).__module__.partition(".")[0]
-    if isinstance(model, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
-        if model.is_categorical_ is None:
-            return {}
-        columns = np.flatnonzero(model.is_categorical_).tolist()
-        known = model._preprocessor.named_transformers_["encoder"].categories_
-        return {j: Numbering(_number(values.tolist())) for j, values in zip(columns, known, strict=True)}
-    if isinstance(X, np.ndarray):
-        return {}
-    if library == "xgboost":
-        booster = model.get_booster()
-        # Before version 3.1 a booster kept no categories: it took a frame's own codes, in whatever order.
-        if not hasattr(booster, "get_categories"):
-            return {}
-        known = booster.get_categories(export_to_arrow=True).to_arrow()
-        # XGBoost raises an error for one unknown category, and reads the next as one that it knows.
-        return {
-            j: Numbering(_number(values.to_pylist()), is_closed=True)
-            for j, (_, values) in enumerate(known)
-            if values is not None
-        }
-    if library == "lightgbm" and isinstance(X, pd.DataFrame):
-        columns = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
-        # Where the numbers of columns differ, the model itself raises an error.
-        known = model.booster_.pandas_categorical or []
-        return {j: Numbering(_number(values)) for j, values in zip(columns, known, strict=False)}
-    return {}
-
-
-def _number(values: list[Any]) -> dict[Any, int]:
-    # To scikit-learn's encoder None, other than NaN, is a category like all others.
-    return {value: code for code, value in enumerate(values) if value is None or not pd.isna(value)}
-
-
-def recode(values: Floats, numbering: Numbering) -> Floats:
-    """Return the codes of categories that are numbers, NaN where one is missing or unknown."""
-    ordered = sorted((value, code) for value, code in numbering.codes.items() if value is not None)
-    known, codes = np.array(ordered, dtype=np.float64).reshape(-1, 2).T
-    # Equal to nothing, not even to itself: the place of numbers above the last one.
-    known, codes = np.append(known, np.nan), np.append(codes, np.nan)
-    place = np.searchsorted(known, values)
-    return np.where(known[place] == values, codes[place], np.nan)
-
-
-def category_numbers(table: Table, column: int, numbering: Numbering | None) -> Floats:
-    """Return the number that a model has for each code of a column's categories, a missing value's last."""
-    cells, name = table.column(column), table.names[column]
-    values = table.store.values(column, first_rows(cells))
-    if numbering is None:
-        if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
-            return np.array([*values, np.nan], dtype=np.float64)
-        raise NotNativeError(f"the model reads the categories of the column {name!r} in a way of its own")
-    unknown = [value for value in values if value not in numbering.codes]
-    if unknown and numbering.is_closed:
-        raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
-    missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
-    return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])
-
-
-def first_rows(codes: Codes) -> Ints:
-    """Return the row in which each code, from 0 on, stands first."""
-    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    present = np.flatnonzero(codes >= 0)[::-1]
-    # Of several rows that write to one place, the last stays: here the first one of the table.
-    first[codes[present]] = present
-    return first
+#: What a missing category is called among the categories; no cell is a tuple of this kind.
+_MISSING = ("missing",)
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):
@@ -149,6 +67,16 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         """Learn means, scales and categories, and return the encoded table, which is read once."""
         return self._encode(self._learn(X))
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Return a name for each encoded feature: ``age``, ``town=x``, ``town=y``."""
+        check_is_fitted(self)
+        names = [
+            name if ending is None else f"{name}={ending}"
+            for name, column in zip(self.names_, self.columns_, strict=True)
+            for ending in column.endings
+        ]
+        return np.array([str(name) for name in names], dtype=object)
+
     def _learn(self, X: Native) -> Table:
         if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
             raise InputError(
@@ -169,19 +97,14 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         encoded = np.zeros((table.n_rows, self.n_features_out_))
         start = 0
         for j, column in enumerate(self.columns_):
-            column.write(table, j, encoded[:, start : start + column.width])
+            values, which = column.read(table, j)
+            if isinstance(column, _Number):
+                encoded[:, start] = values[:, 0]
+            else:
+                rows = np.flatnonzero(which >= 0)
+                encoded[rows, start + which[rows]] = 1.0
             start += column.width
         return encoded
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
-        """Return a name for each encoded feature: ``age``, ``town=x``, ``town=y``."""
-        check_is_fitted(self)
-        names = [
-            name if ending is None else f"{name}={ending}"
-            for name, column in zip(self.names_, self.columns_, strict=True)
-            for ending in column.endings
-        ]
-        return np.array([str(name) for name in names], dtype=object)
 
 
 class _Number:
@@ -194,13 +117,14 @@ class _Number:
         mean, scale = mean_and_scale(numbers[:, None])
         self.mean, self.scale = float(mean[0]), float(scale[0])
 
-    def write(self, table: Table, column: int, part: Floats) -> None:
+    def read(self, table: Table, column: int) -> tuple[Floats, Any]:
+        """Return the column's encodings, and which of them each row has: its own."""
         if not table.is_numeric(column):
             raise InputError(
                 f"column {table.names[column]!r} held numbers when the encoder was fitted; "
                 "now it holds something else."
             )
-        part[:, 0] = (table.column(column) - self.mean) / self.scale
+        return (table.column(column) - self.mean)[:, None] / self.scale, slice(None)
 
 
 class _Category:
@@ -213,13 +137,15 @@ class _Category:
         kept = np.sort(np.argsort(-counts, kind="stable")[:max_categories])
         # The others are not kept: a text that one person has, such as a name, is no part of a model.
         self.feature = {values[k]: feature for feature, k in enumerate(kept)}
-        self.other = len(kept) if len(kept) < len(values) else -1
         self.endings: tuple[Any, ...] = tuple("missing" if values[k] is _MISSING else values[k] for k in kept)
+        self.other = -1
         if len(kept) < len(values):
+            self.other = len(kept)
             self.endings += ("others",)
         self.width = len(self.endings)
 
-    def write(self, table: Table, column: int, part: Floats) -> None:
+    def read(self, table: Table, column: int) -> tuple[Floats, Any]:
+        """Return the column's encodings, and which of them each row has; the last, -1, is of no feature."""
         values, codes = _categories(table, column)
         now, then = _kinds(values), _kinds(self.feature)
         if now and then and not now & then:
@@ -227,19 +153,13 @@ class _Category:
                 f"column {table.names[column]!r} held {' and '.join(sorted(then))} when the encoder was "
                 f"fitted; now it holds {' and '.join(sorted(now))}. Give it the same type."
             )
-        features = np.array([self.feature.get(value, self.other) for value in values], dtype=np.int64)[codes]
-        rows = np.flatnonzero(features >= 0)
-        part[rows, features[rows]] = 1.0
-
-
-#: What a missing category is called among the categories; no cell is a tuple of this kind.
-_MISSING = ("missing",)
+        features = np.array([self.feature.get(value, self.other) for value in values], dtype=np.int64)
+        return np.eye(self.width + 1, self.width), features[codes]
 
 
 def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
     """Return the values of a column, a missing one as a value of its own, and which each row has."""
-    first = table.distinct(column)
-    values: list[Hashable] = list(table.store.values(column, first))
+    values: list[Hashable] = list(table.store.values(column, table.distinct(column)))
     cells = table.column(column)
     # Both number the values in the order of their appearance.
     codes = (factorize(cells, table.names[column]) if table.is_numeric(column) else cells).astype(np.int64)
@@ -256,40 +176,79 @@ def _kinds(values: Iterable[Hashable]) -> set[str]:
     return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
 
 
-class Relabelled(ClassifierMixin, BaseEstimator):
-    """A classifier fitted on the labels' numbers, from 0 on, that predicts the labels themselves.
+class Numbering(NamedTuple):
+    """The codes of a column's categories that a model knows.
 
-    Parameters
-    ----------
-    estimator : classifier
-        One that refuses other labels, such as XGBoost's.
+    All others are missing values to it, unless ``is_closed``: then it takes none.
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    codes: Mapping[Any, int]
+    is_closed: bool = False
 
-    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
-        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
-        return self
 
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features that the classifier itself sees."""
-        last = self.inner_.steps[-1][1] if isinstance(self.inner_, Pipeline) else self.inner_
-        return int(last.n_features_in_)
+def numberings(model: Any, X: Native) -> dict[int, Numbering]:
+    """Return how a model numbers the categories of those columns of X that it does not take as they are."""
+    libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    if isinstance(model, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+        if model.is_categorical_ is None:
+            return {}
+        columns = np.flatnonzero(model.is_categorical_).tolist()
+        known = model._preprocessor.named_transformers_["encoder"].categories_
+        return {j: Numbering(_number(values.tolist())) for j, values in zip(columns, known, strict=True)}
+    # Before version 3.1 XGBoost kept no categories: it took a frame's own codes, in whatever order.
+    if "xgboost" in libraries and not isinstance(X, np.ndarray):
+        booster = model.get_booster()
+        if not hasattr(booster, "get_categories"):
+            return {}
+        known = booster.get_categories(export_to_arrow=True).to_arrow()
+        # XGBoost raises an error for one unknown category, and reads the next as one that it knows.
+        return {
+            j: Numbering(_number(values.to_pylist()), is_closed=True)
+            for j, (_, values) in enumerate(known)
+            if values is not None
+        }
+    if "lightgbm" in libraries and isinstance(X, pd.DataFrame):
+        columns = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+        # Where the numbers of columns differ, the model itself raises an error.
+        known = model.booster_.pandas_categorical or []
+        return {j: Numbering(_number(values)) for j, values in zip(columns, known, strict=False)}
+    return {}
 
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
 
-    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return np.asarray(self.inner_.predict_proba(X))
+def _number(values: list[Any]) -> dict[Any, int]:
+    # To scikit-learn's encoder None, other than NaN, is a category like all others.
+    return {value: code for code, value in enumerate(values) if value is None or not pd.isna(value)}
 
-    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return np.asarray(self.inner_.decision_function(X))
+
+def recode(values: Floats, numbering: Numbering) -> Floats:
+    """Return the codes of categories that are numbers, NaN where one is missing or unknown."""
+    ordered = sorted((value, code) for value, code in numbering.codes.items() if value is not None)
+    known, codes = np.array(ordered, dtype=np.float64).reshape(-1, 2).T
+    # Equal to nothing, not even to itself: the place of numbers above the last one.
+    known, codes = np.append(known, np.nan), np.append(codes, np.nan)
+    place = np.searchsorted(known, values)
+    return np.where(known[place] == values, codes[place], np.nan)
+
+
+def category_numbers(table: Table, column: int, numbering: Numbering | None) -> Floats:
+    """Return the number that a model has for each code of a column's categories, a missing value's last."""
+    cells, name = table.column(column), table.names[column]
+    values = table.store.values(column, first_rows(cells))
+    if numbering is None:
+        if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
+            return np.array([*values, np.nan], dtype=np.float64)
+        raise NotNativeError(f"the model reads the categories of the column {name!r} in a way of its own")
+    unknown = [value for value in values if value not in numbering.codes]
+    if unknown and numbering.is_closed:
+        raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
+    missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
+    return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])
+
+
+def first_rows(codes: Codes) -> Ints:
+    """Return the row in which each code, from 0 on, stands first."""
+    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    present = np.flatnonzero(codes >= 0)[::-1]
+    # Of several rows that write to one place, the last stays: here the first one of the table.
+    first[codes[present]] = present
+    return first

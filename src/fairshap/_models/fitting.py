@@ -1,5 +1,6 @@
 """Fit the user's estimator: on a raw table or behind the encoding, with weights or repeated rows."""
 
+import math
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator
@@ -23,8 +24,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from fairshap._frames import Table
 from fairshap._messages import warn
-from fairshap._models.encoding import ColumnEncoder, Relabelled
-from fairshap._models.scorer import takes_quantities
+from fairshap._models.encoding import ColumnEncoder
+from fairshap._models.scorer import Relabelled, spread, takes_quantities
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError, WeightsWarning
 
@@ -53,9 +54,8 @@ def is_frozen(estimator: Any) -> bool:
 def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> bool:
     """Say whether an estimator may be fitted in another way, or not at all, without some columns.
 
-    A step that counts on columns by name or place fails, or takes another column for the missing one. And
-    if these are the only columns that are not numbers, the estimator is behind the encoding only for them:
-    without them, the numbers would no longer be standardized.
+    A step that counts on columns by name or place fails, or takes another for the missing one. And if no
+    others are categories, it is behind the encoding only for them, which standardizes the numbers too.
     """
     parts = estimator.get_params().values()
     if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
@@ -72,12 +72,11 @@ def fit_model(
     *,
     table: Table | None = None,
 ) -> Any:
-    """Return a fitted clone of the estimator, behind the encoding where it refuses the raw table.
+    """Return a fitted clone of the estimator.
 
-    An estimator that refuses the raw table is fitted as ``Pipeline(encode, model)``, unless it has a
-    pipeline of its own, which has to encode for itself. A classifier that refuses the labels is fitted on
-    their numbers and still predicts the labels. If nothing helps, the estimator's own error is raised.
-    ``table`` is X, if it has been read already.
+    One that refuses the raw table is fitted as ``Pipeline(encode, model)``, unless it has a pipeline of its
+    own, which has to encode for itself; one that refuses the labels is fitted on their numbers. If nothing
+    helps, the estimator's own error is raised. ``table`` is X, if it has been read already.
     """
     refusals: list[Exception] = []
     table = Table.read(X) if table is None else table
@@ -110,10 +109,13 @@ def fit_model(
 
 def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     """Yield what may be fitted, in the order in which it is tried."""
-    fresh = []
-    if _may_be_raw(estimator, table):
-        fresh.append(clone(estimator))
-    if not _is_all_numbers(table) and not _has_pipeline(estimator):
+    fresh = [clone(estimator)] if _may_be_raw(estimator, table) else []
+    # Where all are numbers, any estimator can be expected to read them: encoding would not help.
+    if table.is_array:
+        is_plain = not len(table.category_columns)
+    else:
+        is_plain = isinstance(table.native, pd.DataFrame) and _are_numbers(table)
+    if not is_plain and not _has_pipeline(estimator):
         fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
     yield from fresh
     if takes_quantities(estimator):
@@ -127,22 +129,13 @@ def _has_pipeline(estimator: Any) -> bool:
     return any(isinstance(part, Pipeline) for part in (estimator, *estimator.get_params().values()))
 
 
-def _is_all_numbers(table: Table) -> bool:
-    """Say whether any estimator can be expected to read the table, so that encoding would not help."""
-    if table.is_array:
-        return not len(table.category_columns)
-    return isinstance(table.native, pd.DataFrame) and _are_numbers(table, range(len(table.names)))
-
-
 def _may_be_raw(estimator: Any, table: Table) -> bool:
-    """Say whether the raw table can be tried; it cannot where it would be misread and not refused.
-
-    scikit-learn reads the categories 1, 2, 3 of a pandas column as numbers; LightGBM ends the whole
-    process when it is given a polars or pyarrow column of text, dates or decimals.
-    """
+    """Say whether the raw table can be tried; it cannot where it would be misread and not refused."""
     library = type(estimator).__module__.split(".")[0]
     if not isinstance(table.native, pd.DataFrame):
-        return library != "lightgbm" or _are_numbers(table, range(len(table.names)))
+        # LightGBM ends the whole process when it is given a column of text, dates or decimals.
+        return library != "lightgbm" or _are_numbers(table)
+    # scikit-learn reads the categories 1, 2, 3 as numbers.
     numbered = any(
         isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
         for dtype in table.native.dtypes
@@ -155,8 +148,9 @@ def _may_be_raw(estimator: Any, table: Table) -> bool:
     )
 
 
-def _are_numbers(table: Table, columns: Iterable[int]) -> bool:
+def _are_numbers(table: Table, columns: Iterable[int] | None = None) -> bool:
     """Say whether columns hold numbers or booleans themselves, not dates or decimals, nor as categories."""
+    columns = range(len(table.names)) if columns is None else columns
     if isinstance(table.native, pd.DataFrame):
         return all(pd.api.types.is_numeric_dtype(table.native.dtypes.iloc[column]) for column in columns)
     return all(
@@ -167,13 +161,11 @@ def _are_numbers(table: Table, columns: Iterable[int]) -> bool:
 
 
 def _prefix(estimator: Any) -> str:
-    """Return what stands before the name of a fit parameter that is for the last step of a pipeline.
-
-    A search or a transformed target hands the parameters of its pipeline on as they are.
-    """
+    """Return what stands before the name of a fit parameter that is for the last step of a pipeline."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return f"{name}__{_prefix(last)}"
+    # A search or a transformed target hands the parameters of its pipeline on as they are.
     inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
     if inner is None or "sample_weight" in signature(estimator.fit).parameters:
         return ""
@@ -191,11 +183,7 @@ class Weighing:
 
     @classmethod
     def of(cls, estimator: Any, X: Native, y: NDArray[Any]) -> "Weighing":
-        """Find out what an estimator does with weights.
-
-        Its signature says what it does by itself. An estimator that holds others is fitted on a few rows,
-        with weights and, if that fails, without them.
-        """
+        """Find out what an estimator does with weights: by its signature, or if it holds others by trying."""
         estimator = _asking_for_weights(estimator.estimator if is_frozen(estimator) else estimator)
         name, last = type(estimator).__name__, _last(estimator)
         parameters = signature(last.fit).parameters
@@ -212,6 +200,7 @@ class Weighing:
         has_parts = any(hasattr(part, "fit") for part in holder.get_params().values())
         if "sample_weight" in parameters and not has_parts:
             return cls(name)
+        # On a few rows, and where that is not enough on all, with weights and without them.
         for rows in (_few_rows(estimator, y), np.arange(len(y))):
             some, target = _safe_indexing(X, rows), y[rows]
             error, said = _try(estimator, some, target, {"sample_weight": 1 / (1 + np.arange(len(rows)) % 2)})
@@ -251,11 +240,7 @@ class Weighing:
 def fit_weighted(
     estimator: Any, X: Native, y: NDArray[Any], sample_weight: Floats | None, weighing: Weighing | None
 ) -> Any:
-    """Return a fitted clone of the estimator; see :func:`fit_model`.
-
-    Weights are passed on if the estimator uses them; if not, rows are repeated so that they count as much as
-    they weigh. Where that is not possible, they are passed on to an estimator that at least takes them.
-    """
+    """Return a fitted clone of the estimator; see :func:`fit_model`. Weights that it ignores repeat rows."""
     if sample_weight is None or weighing is None:
         return fit_model(estimator, X, y)
     repeats = None if weighing.is_used else repeats_of(sample_weight)
@@ -271,37 +256,25 @@ def fit_weighted(
 
 
 def repeats_of(weights: Floats) -> Ints | None:
-    """Return how often rows are to be repeated so that they count as they weigh; None if that is too often.
-
-    Examples
-    --------
-    >>> repeats_of(np.array([1.0, 0.5, 1 / 3])).tolist()
-    [6, 3, 2]
-    """
+    """Return how often to repeat rows so that they count as they weigh; None if that is too often."""
     if not (weights > 0).all():
         return None
     shares = weights.max() / weights
-    parts = np.rint(shares)
-    if not np.allclose(shares, parts, rtol=1e-9) or parts.max() > _COPIES:
+    if not np.allclose(shares, np.rint(shares), rtol=1e-9) or shares.max() > _COPIES + 0.5:
         return None
-    counts = parts.astype(np.int64)
-    least = 1
-    for count in np.unique(counts).tolist():
-        least = int(np.lcm(least, count))
-        if least > _COPIES:
-            return None
-    return np.asarray(least // counts)
+    counts = np.rint(shares).astype(np.int64)
+    least = math.lcm(*np.unique(counts).tolist())
+    return np.asarray(least // counts) if least <= _COPIES else None
 
 
 def _asking_for_weights(estimator: Any) -> Any:
     """Return a clone that requests the weights where metadata is routed and nobody has said anything else.
 
-    fairshap makes the weights, so that nobody else can ask for them. As without routing, the last step of a
-    pipeline gets them and its transformers do not. What else routes metadata is left to the user: a search
-    has scorers too, which may or may not weigh.
+    What else routes metadata is left to the user: a search has scorers too, which may or may not weigh.
     """
     estimator = clone(estimator)
     if get_config()["enable_metadata_routing"]:
+        # As without routing, the last step of a pipeline gets them and its transformers do not.
         _request(_last(estimator), True)
         for part in estimator.get_params().values():
             if hasattr(part, "transform"):
@@ -335,11 +308,8 @@ def _few_rows(estimator: Any, y: NDArray[Any]) -> Ints:
     """Return some rows of each label, from all over the table; of a quantity, some rows."""
     labels = np.zeros(len(y)) if takes_quantities(estimator) else y
     codes = np.unique(labels, return_inverse=True)[1]
-    chosen = []
-    for label in range(codes.max() + 1):
-        rows = np.flatnonzero(codes == label)
-        chosen.append(rows[np.unique(np.linspace(0, len(rows) - 1, _ROWS).astype(np.int64))])
-    return np.sort(np.concatenate(chosen))
+    of_labels = [np.flatnonzero(codes == label) for label in range(codes.max() + 1)]
+    return np.sort(np.concatenate([rows[spread(len(rows), _ROWS)] for rows in of_labels]))
 
 
 def _try(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any]) -> tuple[Any, str]:

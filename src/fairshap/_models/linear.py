@@ -1,6 +1,6 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,105 +12,76 @@ from fairshap._models.probing import (
     ENCODED_CELLS,
     N_CHECKED,
     TOLERANCE,
+    check_outputs,
     check_sources,
     find_owners,
     make_encoder,
     one_by_one,
-    some_mixes,
-    split,
 )
-from fairshap._models.scorer import NotNativeError, Scorer
+from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
 from fairshap._typing import Floats, Ints, Native
 
 # Probabilities between which their odds are read without loss.
 _CLEAR = 0.001
 
 
-class Component(NamedTuple):
-    """One linear function of a table: a margin that is a sum over its columns.
+class LinearTable(NamedTuple):
+    """A table through a linear model: the mean of some margins, each through the logistic function or not.
 
-    ``encode`` makes features of rows; ``weights``, shape (features, columns), say what each feature adds to
-    the term of its column.
+    For each margin, ``encoders`` make features of rows; ``weights``, shape (features, columns), say what each
+    feature adds to the term of its column; and every row has one of the ``constants`` besides.
     """
 
-    encode: Callable[[Native], Floats]
-    weights: Floats
-    constant: float
-
-
-class LinearTable(NamedTuple):
-    """A table through a linear model: the mean of some margins, each through the logistic function or not."""
-
     table: Table
-    components: list[Component]
+    encoders: Sequence[Callable[[Native], Floats]]
+    weights: Sequence[Floats]
+    constants: Floats
     is_logistic: bool
 
     def terms(self, rows: Ints) -> Floats:
-        """Return what each column of some rows adds to each margin, shape (components, rows, columns)."""
-        mixed = self.table.store.mix([rows] * len(self.table.names))
-        return np.stack([component.encode(mixed) @ component.weights for component in self.components])
+        """Return what each column of some rows adds to each margin, shape (margins, rows, columns)."""
+        native = rows_of(self.table, rows)
+        return np.stack([encode(native) @ of for encode, of in zip(self.encoders, self.weights, strict=True)])
 
     @property
     def width(self) -> int:
         """How many numbers a row takes while its terms are made."""
-        return max(len(self.table.names), *(len(component.weights) for component in self.components))
-
-    @property
-    def constants(self) -> Floats:
-        """What every row has besides, for each component."""
-        return np.array([component.constant for component in self.components])
+        return len(self.weights) * max(len(self.table.names), *(len(of) for of in self.weights))
 
 
 def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     """Return a table through a linear model, checked against the model itself.
 
-    Raises
-    ------
-    NotNativeError
-        If the model is not linear, if its preprocessing mixes columns, or if the sums give an output that
-        differs from the model's by more than 1e-6 of its unit.
+    A NotNativeError says that the model is not linear, that its preprocessing mixes columns, or that the sums
+    give an output which is not the model's.
     """
-    rows = np.unique(np.linspace(0, table.n_rows - 1, N_CHECKED).astype(np.int64))
-    chosen = table.store.mix([rows] * len(table.names))
-    components = [
-        _component(make_encoder(steps, head), head, ask, chosen, table, scorer.has_probabilities)
-        for steps, head, ask in _heads(scorer)
-    ]
-    read = LinearTable(table, components, scorer.has_probabilities)
-    sources = check_sources(table, np.arange(len(table.names)), some_mixes(table))
+    is_logistic = scorer.has_probabilities
+    heads = [_read_head(*head, table, is_logistic) for head in _heads(scorer)]
+    encoders, weights, constants = zip(*heads, strict=True)
+    read = LinearTable(table, encoders, weights, np.array(constants), is_logistic)
+    sources = check_sources(table, np.arange(len(table.names)))
     needed, place = np.unique(np.stack(sources), return_inverse=True)
     terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
     margins = terms.sum(axis=2) + read.constants[:, None]
-    outputs = expit(margins) if read.is_logistic else margins
-    expected = scorer(table.store.mix(sources))
-    gap = np.abs(outputs.mean(axis=0) - expected)
-    if not (gap <= TOLERANCE * scorer.unit(expected)).all():
-        raise NotNativeError(f"its weights give an output that differs from its own by {gap.max():.2g}")
+    outputs = expit(margins) if is_logistic else margins
+    check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
 
 
 def is_linear(scorer: Scorer) -> bool:
     """Say whether a model looks like a linear one."""
-    _, model = split(scorer.model)
-    if isinstance(model, CalibratedClassifierCV):
-        heads = [split(calibrated.estimator)[1] for calibrated in model.calibrated_classifiers_]
-    else:
-        heads = [model]
-    return all(np.size(getattr(head, "intercept_", ())) == 1 and _has_weights(head) for head in heads)
+    return all(_has_weights(head) for _, head, _ in _heads(scorer))
 
 
 def _has_weights(head: Any) -> bool:
-    try:
-        return bool(head.coef_.ndim == 1 or head.coef_.shape[0] == 1)
-    except AttributeError:
-        # A support vector machine with another kernel has the name and raises.
-        return False
+    # A support vector machine with another kernel has the name, and raises an error like one that has not.
+    weights, constant = getattr(head, "coef_", None), getattr(head, "intercept_", ())
+    return weights is not None and np.size(constant) == 1 and (weights.ndim == 1 or weights.shape[0] == 1)
 
 
 def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
-    """Return for each component the steps before the linear model, that model, and what gives its output."""
-    outer, model = split(scorer.model)
-    before = [] if outer is None else [outer]
+    """Return for each margin the steps before the linear model, that model, and what gives its output."""
+    before, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
         return [(before, model, scorer)]
     heads: list[tuple[list[Any], Any, Callable[[Native], Floats]]] = []
@@ -118,22 +89,19 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
         inner, head = split(calibrated.estimator)
 
         def ask(rows: Any, calibrated: Any = calibrated) -> Floats:
-            rows = rows if outer is None else outer.transform(rows)
+            for transformer in before:
+                rows = transformer.transform(rows)
             return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
 
-        heads.append(([*before, *([] if inner is None else [inner])], head, ask))
+        heads.append(([*before, *inner], head, ask))
     return heads
 
 
-def _component(
-    encode: Callable[[Native], Floats],
-    head: Any,
-    ask: Callable[[Native], Floats],
-    chosen: Native,
-    table: Table,
-    is_logistic: bool,
-) -> Component:
-    """Return one linear function, brought to the scale on which its output is logistic."""
+def _read_head(
+    transformers: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
+) -> tuple[Callable[[Native], Floats], Floats, float]:
+    """Return the encoder, weights and constant of a margin, on the scale on which its output is logistic."""
+    encode = make_encoder(transformers, head)
     # sparsify() makes a sparse matrix of them.
     weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
     weights = np.asarray(weights, dtype=np.float64).ravel()
@@ -146,17 +114,18 @@ def _component(
     size = max(1, ENCODED_CELLS // len(owner))
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
-        if (encode(table.store.mix([rows] * len(table.names)))[:, unowned] != probes[0, unowned]).any():
+        if (encode(rows_of(table, rows))[:, unowned] != probes[0, unowned]).any():
             raise NotNativeError("a feature varies with no column by itself")
     constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, unowned] @ weights[unowned])
     scale = 1.0
     if is_logistic:
+        chosen = rows_of(table, spread(table.n_rows, N_CHECKED))
         margins = encode(chosen)[:, owned] @ weights[owned] + constant
         scale, shift = _fit_link(margins, ask(chosen))
         constant = scale * constant + shift
     by_column = np.zeros((len(weights), len(table.names)))
     by_column[owned, owner[owned]] = scale * weights[owned]
-    return Component(encode, by_column, constant)
+    return encode, by_column, constant
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

@@ -1,48 +1,121 @@
-"""A table behind preprocessing: which column each feature is made of, found out by trying."""
+"""A table as its model's trees see it: ranks, found behind preprocessing by trying, checked by the model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
-from fairshap._models.encoding import Relabelled, category_numbers, first_rows, numberings, recode
-from fairshap._models.scorer import NotNativeError, Scorer
+from fairshap._models.encoding import ColumnEncoder, category_numbers, first_rows, numberings, recode
+from fairshap._models.scorer import NotNativeError, Scorer, split, spread
 from fairshap._models.trees import Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
 
+# The most that a reading of a model may differ from the model's own output, in the scorer's units.
+TOLERANCE = 1e-6
+# How many rows and mixed rows are compared, beside those with special values.
+N_CHECKED, _N_MIXED = 1000, 64
+# How many categories of a column are compared, and in how many rows beside their own.
+_N_CATEGORIES, _N_HOSTS = 1000, 4
 # How many values of a numeric column, and of a category, are tried to see which features they move.
-_N_NUMBERS, _N_CATEGORIES = 64, 5000
+_N_NUMBERS_TRIED, _N_CATEGORIES_TRIED = 64, 5000
 # The encoded cells held at a time: 8 Mi numbers are 64 MiB.
 ENCODED_CELLS = 1 << 23
+# The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
+_CELLS = 1 << 18
 
-#: Pairs of rows, and for each pair which columns are taken from the second row.
-Mixes = tuple[Ints, Ints, Bools]
+
+class RankedTable(NamedTuple):
+    """A table as its model's trees see it."""
+
+    ensemble: Ensemble
+    #: Where each value stands among its feature's thresholds, shape (rows, features).
+    ranks: Codes
+    #: The column of the table that each feature is made of; -1 where it is constant.
+    column: Ints
 
 
-def probe(transformer: Any, model: Any, ensemble: Ensemble, table: Table, mixes: Mixes) -> tuple[Codes, Ints]:
-    """Return the ranks of a table behind preprocessing, and the column that each feature is made of.
+def rank_table(scorer: Scorer, table: Table) -> RankedTable:
+    """Return the table as ranks, checked against the model itself.
 
-    Raises
-    ------
-    NotNativeError
-        If a feature is made of several columns, or mixed rows are not encoded as their cells are.
+    A NotNativeError says that the model is no tree ensemble, that its preprocessing mixes columns, or that
+    the trees give an output which is not the model's.
     """
-    encode = make_encoder([transformer], model)
-    own, other, swapped = mixes
+    transformers, model = split(scorer.model)
+    steps = [step for pipeline in transformers for _, step in pipeline.steps]
+    ensemble = import_trees(model)
+    try:
+        if not steps:
+            ranks, column = _rank_columns(model, ensemble, table), ensemble.features
+        elif [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
+            ranks, column = _rank_encoded(steps[0], ensemble, table)
+        else:
+            encode = make_encoder(transformers, model)
+            ranks, column = _rank_probed(encode, int(model.n_features_in_), ensemble, table)
+    except FairshapError:
+        raise
+    except Exception as error:
+        # What is read of a model may change with its library.
+        raise NotNativeError(f"{type(model).__name__} cannot be read as trees ({error})") from error
+    sources = check_sources(table, np.unique(column[column >= 0]))
+    checked = np.empty((len(sources[0]), len(column)), dtype=np.int32)
+    for feature, source in enumerate(column):
+        checked[:, feature] = ranks[sources[max(int(source), 0)], feature]
+    check_outputs(scorer, table, sources, ensemble.predict(checked), f"the trees of {type(model).__name__}")
+    return RankedTable(ensemble, ranks, column)
+
+
+def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
+    """Return the ranks of a table whose columns are the model's features."""
+    if int(ensemble.features.max()) >= len(table.names):
+        raise NotNativeError("the model has more features than the table columns")
+    known = numberings(model, table.native)
+    ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
+    is_number = np.isin(ensemble.features, table.numeric_columns)
+    for place in np.flatnonzero(~is_number):
+        feature = int(ensemble.features[place])
+        numbers = category_numbers(table, feature, known.get(feature))
+        # A missing category has the code -1, which is the last place.
+        ranks[:, place] = ensemble.rank(np.array([place]), numbers[:, None])[table.column(feature), 0]
+    places = np.flatnonzero(is_number)
+    columns = np.searchsorted(table.numeric_columns, ensemble.features[places])
+    # Without a list of places, a block is written as it is.
+    written = slice(None) if is_number.all() else places
+    for start, values in _blocks(table.numbers, columns):
+        for column, feature in enumerate(ensemble.features[places].tolist()):
+            if feature in known:
+                values[:, column] = recode(values[:, column], known[feature])
+        ranks[start : start + len(values), written] = ensemble.rank(places, values)
+    return ranks
+
+
+def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> tuple[Codes, Ints]:
+    """Return the ranks behind fairshap's own encoding, without reading the table again, and the columns."""
+    widths = [column.width for column in encoder.columns_]
+    owner = np.repeat(np.arange(len(widths)), widths)[ensemble.features]
+    within = ensemble.features - np.cumsum([0, *widths])[owner]
+    ranks = np.empty((table.n_rows, len(owner)), dtype=np.int32)
+    for column in np.unique(owner).tolist():
+        places = np.flatnonzero(owner == column)
+        values, which = encoder.columns_[column].read(table, column)
+        ranks[:, places] = ensemble.rank(places, values[:, within[places]])[which]
+    return ranks, owner
+
+
+def _rank_probed(
+    encode: Callable[[Native], Floats], width: int, ensemble: Ensemble, table: Table
+) -> tuple[Codes, Ints]:
+    """Return the ranks behind any preprocessing by column, and each feature's column, found by trying."""
+    own, other, swapped = _some_mixes(table)
     varied, changes = one_by_one(table)
-    probes = [
-        np.concatenate([rows, np.where(swapped[:, column], other, own)])
-        for column, rows in enumerate(changes)
-    ]
+    mixed = np.where(swapped.T, other, own)
+    probes = [np.concatenate(parts) for parts in zip(changes, mixed, strict=True)]
     n_probes = len(changes[0])
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
-    size = max(1, ENCODED_CELLS // int(model.n_features_in_))
+    size = max(1, ENCODED_CELLS // width)
     for start in range(0, table.n_rows, size):
         rows = np.arange(start, min(start + size, table.n_rows))
         # The first rows go with the probes: for a small table a transformer's calls are what takes time.
@@ -50,12 +123,12 @@ def probe(transformer: Any, model: Any, ensemble: Ensemble, table: Table, mixes:
         encoded = encode(table.store.mix([np.concatenate([part, rows]) for part in before]))
         if start == 0:
             owner = find_owners(encoded[:n_probes], varied, table)[ensemble.features]
-            mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
+            of_mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
         ranks[rows] = ensemble.ranks(encoded[len(before[0]) :])
     if (ranks[:, owner < 0] != ranks[:1, owner < 0]).any():
         raise NotNativeError("a feature varies with no column by itself")
     from_other = swapped[:, np.maximum(owner, 0)]
-    if (mixed != np.where(from_other, ranks[other], ranks[own])).any():
+    if (of_mixed != np.where(from_other, ranks[other], ranks[own])).any():
         raise NotNativeError("the preprocessing does not work column by column")
     return ranks, owner
 
@@ -90,9 +163,9 @@ def _numbers(encoded: Any) -> Floats:
 
 
 def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
-    """Return the first row, and the first row with one cell after the other changed.
+    """Return which columns are changed, and the first row, followed by itself with one cell changed each.
 
-    They come as the rows that each column is taken from; which column is changed comes before.
+    These rows come as the rows that each column is taken from.
     """
     tried = [_some_values(table, column) for column in range(len(table.names))]
     varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
@@ -106,11 +179,10 @@ def _some_values(table: Table, column: int) -> Ints:
     """Return rows that between them have every value of a column, or many, and a missing one too."""
     cells = table.column(column)
     if table.is_numeric(column):
-        rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS
+        rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS_TRIED
     else:
-        rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES
-    some = rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64))]
-    return np.append(some, missing.argmax())
+        rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES_TRIED
+    return np.append(rows[spread(len(rows), most)], missing.argmax())
 
 
 def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
@@ -128,105 +200,7 @@ def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
     return owner
 
 
-# The most that a reading of a model may differ from the model's own output, in the scorer's units.
-TOLERANCE = 1e-6
-# How many rows and mixed rows are compared, beside those with special values.
-N_CHECKED, _N_MIXED = 1000, 64
-# How many categories of a column are compared, and in how many rows beside their own.
-_N_CATEGORIES, _N_HOSTS = 1000, 4
-# The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
-_CELLS = 1 << 18
-
-
-class RankedTable(NamedTuple):
-    """A table as its model's trees see it.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        The trees.
-    ranks : ndarray of int32, shape (rows, features)
-        Where each value stands among its feature's thresholds.
-    column : ndarray of int, shape (features,)
-        The column of the table that each feature is made of; -1 where it is constant.
-    """
-
-    ensemble: Ensemble
-    ranks: Codes
-    column: Ints
-
-
-def rank_table(scorer: Scorer, table: Table) -> RankedTable:
-    """Return the table as ranks, checked against the model itself.
-
-    Raises
-    ------
-    NotNativeError
-        If the model is no tree ensemble, if its preprocessing mixes columns, or if the walker's
-        output differs from the model's by more than 1e-6 of its unit.
-    """
-    transformer, model = split(scorer.model)
-    ensemble = import_trees(model)
-    mixes = some_mixes(table)
-    try:
-        if transformer is None:
-            ranked = RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
-        else:
-            ranked = RankedTable(ensemble, *probe(transformer, model, ensemble, table, mixes))
-    except FairshapError:
-        raise
-    except Exception as error:
-        # What is read of a model may change with its library.
-        raise NotNativeError(f"the table cannot be read as its trees do ({error})") from error
-    sources = check_sources(table, np.unique(ranked.column[ranked.column >= 0]), mixes)
-    ranks = np.empty((len(sources[0]), len(ranked.column)), dtype=np.int32)
-    for feature, column in enumerate(ranked.column):
-        ranks[:, feature] = ranked.ranks[sources[max(int(column), 0)], feature]
-    expected = scorer(table.store.mix(sources))
-    gap = np.abs(ensemble.predict(ranks) - expected)
-    if not (gap <= TOLERANCE * scorer.unit(expected)).all():
-        name = type(model).__name__
-        raise NotNativeError(
-            f"the trees of {name} give an output that differs from its own by {gap.max():.2g}"
-        )
-    return ranked
-
-
-def split(model: Any) -> tuple[Any, Any]:
-    """Return the steps before the estimator, None if there are none, and the estimator itself."""
-    while isinstance(model, (FrozenEstimator, Relabelled)):
-        model = model.estimator if isinstance(model, FrozenEstimator) else model.inner_
-    if not isinstance(model, Pipeline):
-        return None, model
-    return (model[:-1] if len(model.steps) > 1 else None), model.steps[-1][1]
-
-
-def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
-    """Return the ranks of a table whose columns are the model's features."""
-    if int(ensemble.features.max()) >= len(table.names):
-        raise NotNativeError("the model has more features than the table columns")
-    known = numberings(model, table.native)
-    ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
-    is_number = np.isin(ensemble.features, table.numeric_columns)
-    for place in np.flatnonzero(~is_number):
-        feature = int(ensemble.features[place])
-        numbers = category_numbers(table, feature, known.get(feature))
-        # A missing category has the code -1, which is the last place.
-        ranks[:, place] = ensemble.rank(np.array([place]), numbers[:, None])[table.column(feature), 0]
-    places = np.flatnonzero(is_number)
-    columns = np.searchsorted(table.numeric_columns, ensemble.features[places])
-    # Without a list of places, a block is written as it is.
-    written = slice(None) if is_number.all() else places
-    for start, values in _blocks(table.numbers, columns):
-        for column, place in enumerate(places):
-            feature = int(ensemble.features[place])
-            if feature in known:
-                values[:, column] = recode(values[:, column], known[feature])
-        ranks[start : start + len(values), written] = ensemble.rank(places, values)
-    return ranks
-
-
-def some_mixes(table: Table) -> Mixes:
+def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     """Return pairs of rows, and for each pair which columns are taken from the second row."""
     # The same rows every time: what is checked must not depend on a seed.
     rng = np.random.default_rng(0)
@@ -234,24 +208,30 @@ def some_mixes(table: Table) -> Mixes:
     return own, other, rng.random((_N_MIXED, len(table.names))) < 0.5
 
 
-def check_sources(table: Table, columns: Ints, mixes: Mixes) -> list[Ints]:
-    """Return rows, and mixes of rows, that a reading of the model is held against.
+def check_sources(table: Table, columns: Ints) -> list[Ints]:
+    """Return the rows that each column of rows is taken from which a reading of the model is held against.
 
-    Each is given by the rows that its columns are taken from: rows from all over the table; pairs of rows,
-    mixed; and the cells that libraries may read differently, each in its own row and in several others.
+    These are rows from all over the table; pairs of rows, mixed; and the cells that libraries may read
+    differently, each in its own row and in several others.
     """
-    own, other, swapped = mixes
-    rows = np.linspace(0, table.n_rows - 1, N_CHECKED).astype(np.int64)
+    own, other, swapped = _some_mixes(table)
     column, donor = _telling_cells(table, columns)
     # The same hosts every time: what is checked must not depend on a seed.
     hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
-    rows = np.unique(np.concatenate([rows, donor]))
+    rows = np.union1d(spread(table.n_rows, N_CHECKED), donor)
+    mixed = np.where(swapped.T, other, own)
     return [
-        np.concatenate(
-            [rows, np.where(swapped[:, j], other, own), np.where(column == j, donor, hosts).ravel()]
-        )
+        np.concatenate([rows, mixed[j], np.where(column == j, donor, hosts).ravel()])
         for j in range(len(table.names))
     ]
+
+
+def check_outputs(scorer: Scorer, table: Table, sources: list[Ints], outputs: Floats, what: str) -> None:
+    """Raise an error unless the outputs that were read for mixes of rows are the model's own."""
+    expected = scorer(table.store.mix(sources))
+    gap = np.abs(outputs - expected)
+    if not (gap <= TOLERANCE * scorer.unit(expected)).all():
+        raise NotNativeError(f"{what} give an output that differs from its own by {gap.max():.2g}")
 
 
 def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
@@ -265,14 +245,14 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
     for start, values in _blocks(table.numbers, numeric):
         note_special(values, start, special, least, greatest)
     of_special = np.broadcast_to(table.numeric_columns[numeric], special.shape)
-    cells = [(of_special[special >= 0], special[special >= 0])]
+    found_in, found = [of_special[special >= 0]], [special[special >= 0]]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
         codes = table.column(column)
-        first = first_rows(codes)
-        few = np.linspace(0, len(first) - 1, min(len(first), _N_CATEGORIES)).astype(np.int64)
-        rows = np.concatenate([first[few], np.flatnonzero(codes < 0)[:1]])
-        cells.append((np.full(len(rows), column), rows))
-    return np.concatenate([c for c, _ in cells]), np.concatenate([r for _, r in cells])
+        first, missing = first_rows(codes), np.flatnonzero(codes < 0)[:1]
+        rows = np.append(first[spread(len(first), _N_CATEGORIES)], missing)
+        found_in.append(np.full(len(rows), column))
+        found.append(rows)
+    return np.concatenate(found_in), np.concatenate(found)
 
 
 def _blocks(numbers: Floats, columns: Ints) -> Iterator[tuple[int, Floats]]:

@@ -1,19 +1,35 @@
-"""A fitted model as the numbers that risk is measured on."""
+"""A fitted model as the numbers that risk is measured on, and the risk."""
 
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
+from fairshap._frames import Table
 from fairshap._messages import warn
 from fairshap._problem import Groups, Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import FairshapError, MarginWarning, ModelError
+
+# The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
+CALL_CELLS = 1 << 23
+# The rows that the spread of the outputs is taken from.
+_UNIT_ROWS = 1000
+# What a model's methods have to return for n rows.
+_WANTED = {
+    "predict": "a regressor of one target returns ({n},). Consult one for each target.",
+    "predict_proba": "a classifier returns a column for each class, ({n}, 2) for two.",
+    "decision_function": "a classifier with two classes returns ({n},). For more classes probabilities are "
+    "needed: wrap it in sklearn.calibration.CalibratedClassifierCV.",
+}
 
 
 class NotNativeError(FairshapError):
@@ -21,14 +37,7 @@ class NotNativeError(FairshapError):
 
 
 def takes_quantities(estimator: Any) -> bool | None:
-    """Say whether an estimator is a regressor; None if it does not tell.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression, Ridge
-    >>> takes_quantities(Ridge()), takes_quantities(LogisticRegression()), takes_quantities(object())
-    (True, False, None)
-    """
+    """Say whether an estimator is a regressor; None if it does not tell."""
     if hasattr(estimator, "__sklearn_tags__"):
         kind = get_tags(estimator).estimator_type
     else:
@@ -37,23 +46,65 @@ def takes_quantities(estimator: Any) -> bool | None:
     return {"regressor": True, "classifier": False}.get(kind)
 
 
+class Relabelled(ClassifierMixin, BaseEstimator):
+    """A classifier, such as XGBoost's, fitted on the labels' numbers, from 0 on, that predicts the labels."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
+        """Fit the classifier on 0 for the first label, 1 for the second and so on."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that it takes."""
+        return int(self.inner_.n_features_in_)
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label of each row."""
+        return np.asarray(self.classes_[np.asarray(self.inner_.predict(X)).astype(np.int64)])
+
+    @available_if(lambda self: hasattr(self.inner_, "predict_proba"))
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        return np.asarray(self.inner_.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self.inner_, "decision_function"))
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return np.asarray(self.inner_.decision_function(X))
+
+
+def split(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers before the estimator itself, and that, whatever it is wrapped in."""
+    transformers = []
+    while isinstance(model, (FrozenEstimator, Relabelled, Pipeline)):
+        if isinstance(model, Pipeline):
+            transformers += [model[:-1]] if len(model) > 1 else []
+            model = model[-1]
+        else:
+            model = model.inner_ if isinstance(model, Relabelled) else model.estimator
+    return transformers, model
+
+
 class Scorer:
     """What risk is measured on: probabilities, a margin if there are none, or a regressor's prediction.
 
     For two classes it is the probability of the second; the risk of either class is the same. For more
     classes it is the probability of each.
-
-    Parameters
-    ----------
-    model : object
-        A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     """
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.is_regressor = takes_quantities(model) is True
         self.has_probabilities = not self.is_regressor and hasattr(model, "predict_proba")
-        if self.is_regressor or self.has_probabilities:
+        self.method = "predict_proba" if self.has_probabilities else "decision_function"
+        if self.is_regressor:
+            self.method = "predict"
+        if self.method != "decision_function":
             return
         if not hasattr(model, "decision_function"):
             raise ModelError(
@@ -72,7 +123,7 @@ class Scorer:
     @property
     def width(self) -> int:
         """How many features the estimator itself sees, as far as it says: more than columns if encoded."""
-        return int(getattr(_estimator(self.model), "n_features_in_", 0))
+        return int(getattr(split(self.model)[1], "n_features_in_", 0))
 
     @property
     def n_classes(self) -> int:
@@ -81,47 +132,29 @@ class Scorer:
 
     def __call__(self, X: Native) -> Floats:
         """Return one number for each row of X, or for more than two classes one for each class."""
-        method = "predict_proba" if self.has_probabilities else "decision_function"
-        method = "predict" if self.is_regressor else method
+        name = f"{_name(self.model)}.{self.method}"
         try:
-            output = np.asarray(getattr(self.model, method)(X), dtype=np.float64)
+            output = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
         except NotFittedError as error:
             raise ModelError(
                 f"{_name(self.model)} is not fitted. Fit it first, or give it to FairSHAP, which does."
             ) from error
         n = X.num_rows if hasattr(X, "num_rows") else len(X)
-        scores = self._scores(output, n)
-        if scores is None:
-            raise ModelError(
-                f"{_name(self.model)}.{method} returned an array of shape {output.shape} for {n} rows; "
-                f"{self._wanted(n)}"
-            )
-        if not np.isfinite(scores).all():
-            raise ModelError(
-                f"{_name(self.model)}.{method} returned NaN or infinite values for "
-                f"{int((~np.isfinite(scores)).reshape(n, -1).any(axis=1).sum())} of {n} rows."
-            )
-        return scores
-
-    def _scores(self, output: Floats, n: int) -> Floats | None:
-        """Return the output in the shape that it should have, None if it cannot have it."""
         if not self.has_probabilities:
-            return output.reshape(n) if output.shape in {(n,), (n, 1)} else None
-        if output.ndim != 2 or output.shape[0] != n or output.shape[1] < 2:
-            return None
-        if self.n_classes not in (0, output.shape[1]):
-            return None
-        return output[:, 1] if output.shape[1] == 2 else output
-
-    def _wanted(self, n: int) -> str:
-        if self.is_regressor:
-            return f"a regressor of one target returns ({n},). Consult one for each target."
-        if self.has_probabilities:
-            return f"a classifier returns a column for each class, ({n}, 2) for two."
-        return (
-            f"a classifier with two classes returns ({n},). For more classes probabilities are needed: wrap "
-            "it in sklearn.calibration.CalibratedClassifierCV."
-        )
+            is_right = output.shape in {(n,), (n, 1)}
+        elif is_right := output.ndim == 2 and len(output) == n and output.shape[1] > 1:
+            is_right = self.n_classes in (0, output.shape[1])
+        if not is_right:
+            wanted = _WANTED[self.method].format(n=n)
+            raise ModelError(f"{name} returned an array of shape {output.shape} for {n} rows; {wanted}")
+        if not self.has_probabilities:
+            scores = output.reshape(n)
+        else:
+            scores = output[:, 1] if output.shape[1] == 2 else output
+        if not np.isfinite(scores).all():
+            infinite = int((~np.isfinite(scores)).reshape(n, -1).any(axis=1).sum())
+            raise ModelError(f"{name} returned NaN or infinite values for {infinite} of {n} rows.")
+        return scores
 
     def unit(self, outputs: Floats) -> Floats | np.float64:
         """Return the unit in which outputs are compared, to check a reading of the model or to find ties.
@@ -138,32 +171,11 @@ class Scorer:
 
 
 def _name(model: Any) -> str:
-    return type(_estimator(model)).__name__
-
-
-def _estimator(model: Any) -> Any:
-    """Return the estimator itself, behind what freezes it and what comes before it."""
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
-# The cells of the table, raw or encoded, for one call of the model: 8 Mi numbers are 64 MiB.
-CALL_CELLS = 1 << 23
-# The rows that the spread of the outputs is taken from.
-_UNIT_ROWS = 1000
+    return type(split(model)[1]).__name__
 
 
 class Risk:
-    """How much a model's output changes when only the sensitive attribute does.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        The model.
-    problem : Problem
-        The table that rows are taken from, and what its attribute is switched between.
-    """
+    """How much a model's output changes, for rows of a table, when only the sensitive attribute does."""
 
     def __init__(self, scorer: Scorer, problem: Problem) -> None:
         self.scorer = scorer
@@ -181,8 +193,7 @@ class Risk:
         if self.scorer.has_probabilities:
             return 1.0
         table = self.problem.table
-        rows = np.unique(np.linspace(0, table.n_rows - 1, _UNIT_ROWS).astype(np.int64))
-        outputs = self.scorer(table.store.mix([rows] * len(table.names)))
+        outputs = self.scorer(rows_of(table, spread(table.n_rows, _UNIT_ROWS)))
         # Outputs that are all 0 have neither size nor spread.
         return float(np.max(self.scorer.unit(outputs))) or 1.0
 
@@ -220,3 +231,13 @@ def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
             gap = gap.sum(axis=1) / 2
         risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
     return risk
+
+
+def rows_of(table: Table, rows: Ints) -> Native:
+    """Return some rows of a table as the user gave it."""
+    return table.store.mix([rows] * len(table.names))
+
+
+def spread(n: int, most: int) -> Ints:
+    """Return the numbers below n, or if they are more than that as many of them from all over."""
+    return np.linspace(0, n - 1, min(most, n)).astype(np.int64)

@@ -1,4 +1,8 @@
-"""Tree ensembles as flat arrays, whatever library they come from."""
+"""Tree ensembles as flat arrays, whatever library they come from.
+
+:func:`import_trees` is the one place where a model is read: a function for each family makes :class:`Nodes`
+of its trees, :func:`join` makes one of many, and :func:`assemble` numbers their thresholds.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,45 +11,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import ensemble
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent, rank_numbers
 from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Bools, Codes, Floats, Ints
 
+# XGBoost's objectives whose output is the logistic function of the margin, and those whose output it is.
+_LOGISTIC = ("binary:logistic", "reg:logistic")
+_IDENTITY = (
+    *("reg:squarederror", "reg:linear", "reg:squaredlogerror"),
+    *("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"),
+)
+# What treelite calls a split that goes left at the threshold too, and one on a category.
+_LESS_OR_EQUAL, _CATEGORY_NODE = 3, 2
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """A tree ensemble that takes rows as ranks.
-
-    Parameters
-    ----------
-    trees : Trees
-        The nodes.
-    features : ndarray of int
-        The model's features that some tree splits on, in the order of the ranks' columns; a model without any
-        split has its first one here.
-    thresholds : list of ndarray
-        For each of them the thresholds that it is compared with; None for a category.
-    dtype, strict : type, bool
-        The type in which the library compares, and whether a row goes left only below the threshold.
-    base, scale, is_logistic : float, float, bool
-        The output is ``base + scale * margin``, through the logistic function or as it is.
-    missing : float
-        The number that the model takes for a missing value, beside NaN.
-    """
+    """A tree ensemble that takes rows as ranks."""
 
     trees: Trees
+    #: The model's features that some tree splits on, in the order of the ranks' columns; a model without any
+    #: split has its first one here.
     features: Ints
+    #: For each of them the thresholds that it is compared with; None for a category.
     thresholds: list[Floats | None]
+    #: The type in which the library compares, and whether a row goes left only below the threshold.
     dtype: Any
     strict: bool = False
+    #: The output is ``base + scale * margin``, through the logistic function or as it is.
     base: float = 0.0
     scale: float = 1.0
     is_logistic: bool = True
+    #: The number that the model takes for a missing value, beside NaN.
     missing: float = np.nan
 
     def ranks(self, encoded: Floats) -> Codes:
@@ -86,32 +86,54 @@ class Ensemble:
 
 
 class Nodes(NamedTuple):
-    """The nodes of all trees, one after the other, as a library has them.
+    """The nodes of one tree, or of many one after the other, as a library has them.
 
-    ``left`` and ``right`` are -1 at a leaf and count all nodes, not those of a tree. ``category`` names the
-    nodes that split on a category, and each row of ``goes_left`` says of one of them which categories go
-    left; its last place is for categories that no split names.
+    ``left`` and ``right`` are -1 at a leaf and count all nodes. ``category`` names the nodes that split on a
+    category, and each row of ``goes_left`` says of one of them which categories go left; its last place is
+    for categories that no split names.
     """
 
-    roots: Ints
     left: Ints
     right: Ints
     feature: Ints
     threshold: NDArray[np.floating]
     default_left: Bools
     value: NDArray[np.floating]
-    category: Ints
-    goes_left: Bools
+    roots: Ints = np.zeros(1, dtype=np.int64)
+    category: Ints = np.empty(0, dtype=np.int64)
+    goes_left: Bools = np.empty((0, 2), dtype=np.bool_)
 
 
-def join_trees(
-    counts: list[int], left: list[NDArray[Any]], right: list[NDArray[Any]]
-) -> tuple[Ints, Ints, Ints]:
-    """Return the roots and the children of trees whose children count the nodes of their own tree."""
-    roots = np.concatenate([[0], np.cumsum(counts)])[:-1].astype(np.int64)
-    shift = np.repeat(roots, counts)
-    here, there = (np.concatenate(side).astype(np.int64) for side in (left, right))
-    return roots, np.where(here >= 0, here + shift, -1), np.where(here >= 0, there + shift, -1)
+def join(parts: Sequence[Nodes]) -> Nodes:
+    """Return trees, or ensembles of them, as one ensemble."""
+    starts = np.cumsum([0, *(len(part.left) for part in parts)])[:-1].tolist()
+    width = max(part.goes_left.shape[1] for part in parts)
+
+    def concatenate(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def shift(name: str) -> Ints:
+        shifted = [getattr(part, name) + start for part, start in zip(parts, starts, strict=True)]
+        return np.concatenate(shifted)
+
+    # What holds for categories that no split of a tree names holds for those that only other trees name.
+    tables = [
+        part.goes_left[:, np.minimum(np.arange(width), part.goes_left.shape[1] - 1)]
+        for part in parts
+        if len(part.category)
+    ]
+    is_leaf = concatenate("left") < 0
+    return Nodes(
+        left=np.where(is_leaf, -1, shift("left")),
+        right=np.where(is_leaf, -1, shift("right")),
+        feature=concatenate("feature"),
+        threshold=concatenate("threshold"),
+        default_left=concatenate("default_left"),
+        value=concatenate("value"),
+        roots=shift("roots"),
+        category=shift("category"),
+        goes_left=np.concatenate([np.empty((0, width), dtype=np.bool_), *tables]),
+    )
 
 
 def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
@@ -136,7 +158,12 @@ def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
     if by_category[column[numbers]].any():
         raise NotNativeError("a feature is split as a number and as a category")
     cut = np.zeros_like(column)
-    cut[numbers], cuts = _number_thresholds(column[numbers], nodes.threshold[numbers], len(features))
+    thresholds: list[Floats | None] = []
+    ordered = numbers[np.argsort(column[numbers], kind="stable")]
+    ends = np.searchsorted(column[ordered], np.arange(1, len(features)))
+    for is_one, own in zip(by_category, np.split(ordered, ends), strict=True):
+        known, cut[own] = np.unique(nodes.threshold[own], return_inverse=True)
+        thresholds.append(None if is_one else known)
     trees = Trees(
         roots=nodes.roots.astype(np.int32),
         feature=column,
@@ -148,45 +175,13 @@ def assemble(nodes: Nodes, dtype: Any, **options: Any) -> Ensemble:
         table=np.ascontiguousarray(nodes.goes_left).ravel(),
         value=nodes.value.astype(np.float64),
     )
-    thresholds = [None if is_one else part for is_one, part in zip(by_category, cuts, strict=True)]
     return Ensemble(trees, features, thresholds, dtype, **options)
 
 
-def _number_thresholds(column: Codes, threshold: NDArray[Any], n_columns: int) -> tuple[Codes, list[Floats]]:
-    """Return where each node's threshold stands among its column's, and these, sorted, for each column."""
-    order = np.lexsort((threshold, column))
-    column, sorted_ = column[order], threshold[order]
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = (column[1:] != column[:-1]) | (sorted_[1:] != sorted_[:-1])
-    starts = np.searchsorted(column[is_new], np.arange(n_columns))
-    cut = np.empty(len(order), dtype=np.int32)
-    cut[order] = np.cumsum(is_new) - 1 - starts[column]
-    return cut, np.split(sorted_[is_new], starts[1:])
-
-
-# XGBoost's objectives whose output is the logistic function of the margin, and those whose output it is.
-_LOGISTIC = ("binary:logistic", "reg:logistic")
-_IDENTITY = (
-    *("reg:squarederror", "reg:linear", "reg:squaredlogerror"),
-    *("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"),
-)
-# What treelite calls a split that goes left at the threshold too, and one on a category.
-_LESS_OR_EQUAL, _CATEGORY_NODE = 3, 2
-
-
 def import_trees(model: Any) -> Ensemble:
-    """Return the ensemble of a fitted classifier or regressor.
-
-    Raises
-    ------
-    NotNativeError
-        If it is none, or one that is not read.
-    """
+    """Return the ensemble of a fitted classifier or regressor; a NotNativeError says why it is not read."""
     name = type(model).__name__
-    # By name, so that neither library is imported for a model of another.
-    reads = [_LIBRARIES.get(type(model).__module__.partition(".")[0])]
-    reads += [read for kinds, read in _SKLEARN if isinstance(model, kinds)]
-    read = next((read for read in reads if read is not None), None)
+    read = next((_READERS[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in _READERS), None)
     if read is None:
         raise NotNativeError(f"{name} is neither a tree ensemble nor a linear model that fairshap reads")
     try:
@@ -220,7 +215,7 @@ def _from_xgboost(model: Any) -> Ensemble:
         raise NotNativeError("it has several outputs")
     is_logistic = objective in _LOGISTIC
     return assemble(
-        _nodes_of_xgboost(trees, weights[: len(trees)]),
+        join([_nodes_of_xgboost(tree, weight) for tree, weight in zip(trees, weights, strict=False)]),
         np.float32,
         strict=True,
         base=float(np.log(base[0] / (1 - base[0])) if is_logistic else base[0]),
@@ -229,35 +224,32 @@ def _from_xgboost(model: Any) -> Ensemble:
     )
 
 
-def _nodes_of_xgboost(trees: list[dict[str, Any]], weights: NDArray[Any]) -> Nodes:
-    def join(name: str) -> NDArray[Any]:
-        return np.concatenate([tree[name] for tree in trees])
-
-    counts = [len(tree["left_children"]) for tree in trees]
-    lefts, rights = ([np.array(tree[f"{side}_children"]) for tree in trees] for side in ("left", "right"))
-    roots, left, right = join_trees(counts, lefts, rights)
+def _nodes_of_xgboost(tree: dict[str, Any], weight: np.float32) -> Nodes:
     # A leaf's value stands where a split has its threshold.
-    threshold = join("split_conditions").astype(np.float32)
-    # Listed are the categories that go right.
-    nodes, sizes, listed = (
-        [np.asarray(tree[f"categories{name}"], dtype=np.int64) for tree in trees]
-        for name in ("_nodes", "_sizes", "")
-    )
-    chosen = np.concatenate(listed)
-    category = np.concatenate([part + root for part, root in zip(nodes, roots, strict=True)])
-    goes_left = np.ones((len(category), int(chosen.max(initial=0)) + 2), dtype=np.bool_)
-    goes_left[np.repeat(np.arange(len(category)), np.concatenate(sizes)), chosen] = False
+    threshold = np.array(tree["split_conditions"], dtype=np.float32)
+    chosen, sizes = np.array(tree["categories"], dtype=np.int64), tree["categories_sizes"]
+    ends = np.cumsum(sizes, dtype=np.int64)
+    listed = [chosen[end - size : end] for end, size in zip(ends, sizes, strict=True)]
     return Nodes(
-        roots=roots,
-        left=left,
-        right=right,
-        feature=join("split_indices").astype(np.int64),
+        left=np.array(tree["left_children"]),
+        right=np.array(tree["right_children"]),
+        feature=np.array(tree["split_indices"], dtype=np.int64),
         threshold=threshold,
-        default_left=join("default_left").astype(np.bool_),
-        value=threshold.astype(np.float64) * np.repeat(weights, counts),
-        category=category,
-        goes_left=goes_left,
+        default_left=np.array(tree["default_left"], dtype=np.bool_),
+        value=threshold.astype(np.float64) * weight,
+        category=np.array(tree["categories_nodes"], dtype=np.int64),
+        # Listed are the categories that go right.
+        goes_left=_category_tables(listed, [False] * len(listed)),
     )
+
+
+def _category_tables(listed: Sequence[Ints], go_left: Sequence[bool]) -> Bools:
+    """Return for each node which categories go left: those that it lists, or all but those."""
+    width = max((int(chosen.max(initial=0)) for chosen in listed), default=0) + 2
+    tables = np.repeat(~np.array(go_left, dtype=np.bool_)[:, None], width, axis=1)
+    for table, chosen, is_left in zip(tables, listed, go_left, strict=True):
+        table[chosen] = is_left
+    return tables
 
 
 def _from_lightgbm(model: Any) -> Ensemble:
@@ -285,44 +277,29 @@ def _from_lightgbm(model: Any) -> Ensemble:
     alpha = float(header.get_field("sigmoid_alpha")[0]) if is_logistic else 1.0
     share = 1.0 / len(trees) if header.get_field("average_tree_output")[0] else 1.0
     base = float(header.get_field("base_scores")[0])
-    nodes = _nodes_of_treelite(trees)
+    nodes = join([_nodes_of_treelite(tree) for tree in trees])
     return assemble(nodes, np.float64, base=alpha * base, scale=alpha * share, is_logistic=is_logistic)
 
 
-def _nodes_of_treelite(trees: list[Any]) -> Nodes:
-    def fields(name: str) -> list[NDArray[Any]]:
-        return [tree.get_field(name) for tree in trees]
-
-    lefts = fields("cleft")
-    roots, left, right = join_trees([len(left) for left in lefts], lefts, fields("cright"))
-    kind, compared = np.concatenate(fields("node_type")), np.concatenate(fields("cmp"))
-    if (compared[(left >= 0) & (kind != _CATEGORY_NODE)] != _LESS_OR_EQUAL).any():
+def _nodes_of_treelite(tree: Any) -> Nodes:
+    left, is_category = tree.get_field("cleft"), tree.get_field("node_type") == _CATEGORY_NODE
+    if (tree.get_field("cmp")[(left >= 0) & ~is_category] != _LESS_OR_EQUAL).any():
         raise NotNativeError("its splits compare in a way that is not read")
-    category, listed, to_right = [], [], []
-    for tree, root in zip(trees, roots, strict=True):
-        if not tree.get_field("has_categorical_split")[0]:
-            continue
+    category, listed, go_left = np.flatnonzero(is_category), [], []
+    if len(category):
         begin, end = (tree.get_field(f"category_list_{k}").astype(np.int64) for k in ("begin", "end"))
-        chosen, is_right = tree.get_field("category_list"), tree.get_field("category_list_right_child")
-        for node in np.flatnonzero(tree.get_field("node_type") == _CATEGORY_NODE):
-            category.append(root + node)
-            listed.append(chosen[begin[node] : end[node]].astype(np.int64))
-            to_right.append(bool(is_right[node]))
-    width = max((int(chosen.max(initial=0)) for chosen in listed), default=0) + 2
-    goes_left = np.repeat(np.array(to_right, dtype=np.bool_)[:, None], width, axis=1)
-    rows = np.repeat(np.arange(len(listed)), [len(chosen) for chosen in listed])
-    if len(listed):
-        goes_left[rows, np.concatenate(listed)] = ~np.array(to_right)[rows]
+        chosen = tree.get_field("category_list").astype(np.int64)
+        listed = [chosen[begin[node] : end[node]] for node in category]
+        go_left = [not is_right for is_right in tree.get_field("category_list_right_child")[category]]
     return Nodes(
-        roots=roots,
         left=left,
-        right=right,
-        feature=np.concatenate(fields("split_index")).astype(np.int64),
-        threshold=np.concatenate(fields("threshold")),
-        default_left=np.concatenate(fields("default_left")).astype(np.bool_),
-        value=np.concatenate(fields("leaf_value")),
-        category=np.array(category, dtype=np.int64),
-        goes_left=goes_left,
+        right=tree.get_field("cright"),
+        feature=tree.get_field("split_index").astype(np.int64),
+        threshold=tree.get_field("threshold"),
+        default_left=tree.get_field("default_left").astype(np.bool_),
+        value=tree.get_field("leaf_value"),
+        category=category,
+        goes_left=_category_tables(listed, go_left),
     )
 
 
@@ -332,19 +309,18 @@ def _from_forest(model: Any) -> Ensemble:
     trees = [model.tree_ for model in models]
     if trees[0].n_outputs != 1:
         raise NotNativeError("its trees have several outputs")
-    value = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    values = [tree.value[:, 0, :] for tree in trees]
     if is_classifier(models[0]):
         if trees[0].n_classes[0] != 2:
             raise NotNativeError("its trees have not two classes")
-        value = value[:, 1:] / value.sum(axis=1, keepdims=True)
-    nodes = _nodes_of_sklearn(trees, value[:, 0])
-    return assemble(nodes, np.float32, scale=1.0 / len(trees), is_logistic=False)
+        values = [value[:, 1:] / value.sum(axis=1, keepdims=True) for value in values]
+    nodes = [_nodes_of_sklearn(tree, value[:, 0]) for tree, value in zip(trees, values, strict=True)]
+    return assemble(join(nodes), np.float32, scale=1.0 / len(trees), is_logistic=False)
 
 
 def _from_gradient_boosting(model: Any) -> Ensemble:
     if model.estimators_.shape[1] != 1:
         raise NotNativeError("it has not two classes")
-    trees = [stage.tree_ for stage in model.estimators_[:, 0]]
     if isinstance(model.init_, str):
         base = 0.0
     elif isinstance(model.init_, DummyClassifier) and model.init_.strategy == "prior":
@@ -356,25 +332,20 @@ def _from_gradient_boosting(model: Any) -> Ensemble:
         raise NotNativeError(f"it starts from the predictions of {type(model.init_).__name__}")
     # The exponential loss has half the log odds for its margin.
     factor = 2.0 if model.loss == "exponential" else 1.0
-    nodes = _nodes_of_sklearn(trees, np.concatenate([tree.value[:, 0, 0] for tree in trees]))
+    trees = [stage.tree_ for stage in model.estimators_[:, 0]]
+    nodes = join([_nodes_of_sklearn(tree, tree.value[:, 0, 0]) for tree in trees])
     scale = factor * model.learning_rate
     return assemble(nodes, np.float32, base=base, scale=scale, is_logistic=is_classifier(model))
 
 
-def _nodes_of_sklearn(trees: Sequence[Any], value: Floats) -> Nodes:
-    def join(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(tree, name) for tree in trees])
-
-    counts = [tree.node_count for tree in trees]
-    lefts, rights = ([getattr(tree, f"children_{side}") for tree in trees] for side in ("left", "right"))
+def _nodes_of_sklearn(tree: Any, value: Floats) -> Nodes:
     return Nodes(
-        *join_trees(counts, lefts, rights),
-        feature=join("feature").astype(np.int64),
-        threshold=join("threshold"),
-        default_left=join("missing_go_to_left").astype(np.bool_),
+        left=tree.children_left,
+        right=tree.children_right,
+        feature=tree.feature.astype(np.int64),
+        threshold=tree.threshold,
+        default_left=tree.missing_go_to_left.astype(np.bool_),
         value=value,
-        category=np.empty(0, dtype=np.int64),
-        goes_left=np.empty((0, 2), dtype=np.bool_),
     )
 
 
@@ -384,52 +355,42 @@ def _from_hist_gradient_boosting(model: Any) -> Ensemble:
     is_logistic = is_classifier(model)
     if not is_logistic and type(model._loss.link).__name__ != "IdentityLink":
         raise NotNativeError(f"its output, of loss {model.loss!r}, is not the sum of its trees")
-    predictors = [stage[0] for stage in model._predictors]
-    counts = [len(predictor.nodes) for predictor in predictors]
-    nodes = np.concatenate([predictor.nodes for predictor in predictors])
-    lefts, rights = (
-        # As signed numbers, which can be -1.
-        [np.where(p.nodes["is_leaf"], -1, p.nodes[side].astype(np.int64)) for p in predictors]
-        for side in ("left", "right")
-    )
-    category, goes_left = _bitsets(predictors, nodes, counts)
-    feature = nodes["feature_idx"].astype(np.int64)
+    features = np.arange(model.n_features_in_)
     if model.is_categorical_ is not None:
         # Inside, the columns of categories come first.
-        feature = np.argsort(~model.is_categorical_, kind="stable")[feature]
-    read = Nodes(
-        *join_trees(counts, lefts, rights),
-        feature=feature,
+        features = np.argsort(~model.is_categorical_, kind="stable")
+    nodes = join([_nodes_of_histograms(stage[0], features) for stage in model._predictors])
+    base = float(model._baseline_prediction[0, 0])
+    return assemble(nodes, np.float64, base=base, is_logistic=is_logistic)
+
+
+def _nodes_of_histograms(tree: Any, features: Ints) -> Nodes:
+    nodes = tree.nodes
+    is_leaf = nodes["is_leaf"] != 0
+    category = np.flatnonzero(~is_leaf & (nodes["is_categorical"] != 0))
+    # A bit for each of the 256 categories.
+    words = tree.raw_left_cat_bitsets[nodes["bitset_idx"][category]].astype("<u4")
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
+    return Nodes(
+        # As signed numbers, which can be -1.
+        left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
+        right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
+        feature=features[nodes["feature_idx"]],
         threshold=nodes["num_threshold"],
         default_left=nodes["missing_go_to_left"].astype(np.bool_),
         value=nodes["value"],
         category=category,
-        goes_left=goes_left,
+        goes_left=np.pad(bits, ((0, 0), (0, 1))),
     )
-    base = float(model._baseline_prediction[0, 0])
-    return assemble(read, np.float64, base=base, is_logistic=is_logistic)
 
 
-def _bitsets(predictors: Sequence[Any], nodes: NDArray[Any], counts: Sequence[int]) -> tuple[Ints, Bools]:
-    """Return the nodes that split on a category, and which of the 256 categories go left."""
-    category = np.flatnonzero((nodes["is_leaf"] == 0) & (nodes["is_categorical"] != 0))
-    sets = [predictor.raw_left_cat_bitsets for predictor in predictors]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in sets])])[:-1]
-    own = (np.repeat(starts, counts) + nodes["bitset_idx"])[category]
-    words = np.concatenate(sets)[own].astype("<u4")
-    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
-    return category, np.column_stack([bits, np.zeros(len(category), dtype=np.bool_)])
-
-
-_LIBRARIES: dict[str, Callable[[Any], Ensemble]] = {"xgboost": _from_xgboost, "lightgbm": _from_lightgbm}
-
-_SKLEARN: list[tuple[tuple[type, ...], Callable[[Any], Ensemble]]] = [
-    ((DecisionTreeClassifier, DecisionTreeRegressor), _from_forest),
-    ((ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor), _from_forest),
-    ((ensemble.RandomForestClassifier, ensemble.RandomForestRegressor), _from_forest),
-    ((ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor), _from_gradient_boosting),
-    (
-        (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor),
-        _from_hist_gradient_boosting,
-    ),
-]
+# By the name of a class that the model's inherits from: no library is imported for a model of another.
+_READERS: dict[str, Callable[[Any], Ensemble]] = {
+    "XGBModel": _from_xgboost,
+    "LGBMModel": _from_lightgbm,
+    "BaseDecisionTree": _from_forest,
+    "ForestClassifier": _from_forest,
+    "ForestRegressor": _from_forest,
+    "BaseGradientBoosting": _from_gradient_boosting,
+    "BaseHistGradientBoosting": _from_hist_gradient_boosting,
+}

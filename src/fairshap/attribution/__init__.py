@@ -3,8 +3,4 @@
 from fairshap.attribution._explain import explain
 from fairshap.attribution._explanation import Explainer, Explanation
 
-__all__ = [
-    "Explainer",
-    "Explanation",
-    "explain",
-]
+__all__ = ["Explainer", "Explanation", "explain"]

@@ -1,4 +1,4 @@
-"""The game: the risk of rows that keep some of their values and take the rest from a reference."""
+"""The game played by calling the model, and the rows that the values of all games are added up for."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # The cells whose fingerprints are held at a time.
 _HASH_CELLS = 1 << 22
+# Orders that are drawn before a row may stop, and the standard errors that make a decision clear.
+_FIRST, _CLEAR = 16, 5.0
 
 
 class Game:
@@ -27,15 +29,6 @@ class Game:
     ``v(S)`` is the risk of the row that has its own values for the players in S and the reference's
     for all others. A player whose values are equal in both is a dummy, as is the sensitive attribute, which
     the risk sets itself: only the other players are active.
-
-    Parameters
-    ----------
-    risk : Risk
-        The model, the table and the attribute.
-    players : Players
-        Which columns are switched as one.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
     """
 
     def __init__(self, risk: Risk, players: Players, rows: Ints, references: Ints) -> None:
@@ -56,43 +49,32 @@ class Game:
         """The number of active players of each pair."""
         return np.asarray(np.count_nonzero(self._active, axis=1))
 
-    def active(self, pairs: Ints, q: int) -> Ints:
-        """Return the active players of pairs that all have q of them, shape (pairs, q)."""
-        return np.nonzero(self._active[pairs])[1].reshape(len(pairs), q)
-
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose coalitions, that many each, fit into one call of the model."""
         width = len(self.risk.problem.table.names)
-        size = max(1, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
-        return np.split(pairs, range(size, len(pairs), size))
+        return in_parts(pairs, min(self.risk.call_rows // coalitions, _HASH_CELLS // width))
 
     def values(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> tuple[Floats, Ints]:
-        """Return v of the coalitions for pairs with q active players, and who these players are.
-
-        A coalition says which of them keep the row's value.
-        """
-        active = self.active(pairs, q)
+        """Return v of coalitions, those who keep the row's value, and the q active players of each pair."""
+        active = np.nonzero(self._active[pairs])[1].reshape(len(pairs), q)
         values = np.empty((len(pairs), len(coalitions)))
         step = max(1, self.risk.call_rows // len(pairs))
         for start in range(0, len(coalitions), step):
-            part = slice(start, start + step)
-            values[:, part] = self._call(pairs, active, coalitions[part])
+            part = coalitions[start : start + step]
+            # Each distinct row is asked about once.
+            first, inverse = _distinct(*(self._fingerprints(pairs, active, part, salt) for salt in (0, 1)))
+            pair, coalition = np.divmod(first, len(part))
+            from_reference = np.zeros((len(first), len(self.players.names)), dtype=np.bool_)
+            from_reference[np.arange(len(first))[:, None], active[pair]] = ~part[coalition]
+            risks = self._mixed(pairs[pair], from_reference)[inverse]
+            values[:, start : start + step] = risks.reshape(len(pairs), len(part))
         return values, active
-
-    def _call(self, pairs: Ints, active: Ints, coalitions: Bools) -> Floats:
-        """Ask the model once about all these coalitions, each distinct row one time."""
-        first, inverse = _distinct(*(self._fingerprints(pairs, active, coalitions, salt) for salt in (0, 1)))
-        pair, coalition = np.divmod(first, len(coalitions))
-        from_reference = np.zeros((len(first), len(self.players.names)), dtype=np.bool_)
-        from_reference[np.arange(len(first))[:, None], active[pair]] = ~coalitions[coalition]
-        return self._mixed(pairs[pair], from_reference)[inverse].reshape(len(pairs), len(coalitions))
 
     def without(self, taken: Bools) -> Floats:
         """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""
         risks = np.empty(len(self.rows))
         for part in self.batches(np.arange(len(self.rows)), 1):
-            if len(part):
-                risks[part] = self._mixed(part, taken[part])
+            risks[part] = self._mixed(part, taken[part])
         return risks
 
     def _mixed(self, pairs: Ints, from_reference: Bools) -> Floats:
@@ -125,6 +107,11 @@ class Game:
         return hashes.reshape(-1)
 
 
+def in_parts(pairs: Ints, size: int) -> list[Ints]:
+    """Cut pairs into parts of a size, the last one smaller; none is empty."""
+    return [pairs[start : start + max(size, 1)] for start in range(0, len(pairs), max(size, 1))]
+
+
 def _distinct(first_hash: Hashes, second_hash: Hashes) -> tuple[Ints, Ints]:
     """Return where each distinct row stands first, and which distinct row each row is.
 
@@ -136,10 +123,6 @@ def _distinct(first_hash: Hashes, second_hash: Hashes) -> tuple[Ints, Ints]:
         everyone = np.arange(len(first_hash))
         return everyone, everyone
     return first, inverse
-
-
-# Orders that are drawn before a row may stop, and the standard errors that make a decision clear.
-_FIRST, _CLEAR = 16, 5.0
 
 
 class Rows:
@@ -166,11 +149,7 @@ class Rows:
         empty: Floats,
         error: Floats | None = None,
     ) -> None:
-        """Add the values of pairs, each with its weight, to their rows.
-
-        ``active``, ``phi`` and ``error`` hold the players of one pair after those of the other,
-        so many of each.
-        """
+        """Add the values of pairs, by weight: those of so many players of one after those of the other."""
         row, weight = self.plan.row[pairs], self.plan.weight[pairs]
         at = (np.repeat(row, counts), active.ravel())
         share = np.repeat(weight, counts)
@@ -187,17 +166,16 @@ class Rows:
 
     def finish(self) -> dict[str, Any]:
         """Return what an explanation says of the rows; those without a reference have no values."""
-        unmatched = self.status == "unmatched"
-        for array in (self.values, self.errors, self.full, self.empty):
-            if array is not None:
-                array[unmatched] = np.nan
-        return {
+        found = {
             "values": self.values,
             "errors": self.errors,
-            "status": self.status,
             "risk": self.full,
             "reference_risk": self.empty,
         }
+        for array in found.values():
+            if array is not None:
+                array[self.status == "unmatched"] = np.nan
+        return {**found, "status": self.status}
 
 
 def estimate_pairs(
@@ -212,15 +190,14 @@ def estimate_pairs(
 ) -> None:
     """Estimate the values of pairs with q players and add them to their rows.
 
-    The number of orders doubles until every value of a pair is clear of the threshold, or until as many
-    are drawn as may be. Pairs that share their row with others go on to the end: what has to be clear
-    is their mean.
+    The number of orders doubles until every value of a pair is clear of the threshold, or there are as many
+    as may be. Pairs that share their row with others go on to the end: what has to be clear is their mean.
     """
     # Seeded by q, so that a row's estimate does not depend on which other rows there are.
     rng = np.random.default_rng((seed, q))
-    mean, spread = np.zeros((len(pairs), q)), np.zeros((len(pairs), q))
+    mean, spread = np.zeros((2, len(pairs), q))
     active = np.zeros((len(pairs), q), dtype=np.int64)
-    full, empty = np.zeros(len(pairs)), np.zeros(len(pairs))
+    full, empty = np.zeros((2, len(pairs)))
     left, count = np.arange(len(pairs)), 0
     while len(left):
         most = options.n_permutations - count

@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
 _MOST_EXACT = 20
-
 # How many active players a row may have, with "auto", to be solved exactly.
 _AUTO_BY_CALLS, _AUTO_BY_TREES = 12, 20
-
 # What estimating a row costs, in coalitions of one that is enumerated.
 _ESTIMATE_WORK = 1 << 18
-
 # Coalitions up to which calling the model is done before compiled code is even loaded. Seven thousand rows
 # have about as many: a first look at them waits for no compiler, and walking would save later ones a quarter
 # of a second.
@@ -72,30 +69,23 @@ def explain(
         One reference row for each row of X, same columns; or a plan that names rows of X.
     y : array-like, optional
         The target. Only constraints that look at the label, and a regressor's default threshold, need it.
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of X; several make a group of each combination.
-    privileged : value, list of values, pandas.Interval or function
-        The privileged values; a tuple for several columns.
-    sensitive_features : array-like, optional
-        The sensitive attribute, if it is not a column of X; the model sees it as a last column.
+    sensitive, privileged, sensitive_features, min_group_size
+        The sensitive attribute, as in :class:`fairshap.FairSHAP`. The model sees one that is given by
+        ``sensitive_features`` as a last column.
     explainer : Explainer, optional
         How the values are computed.
-    min_group_size : int, optional
-        Unprivileged groups of fewer rows are pooled; see :class:`fairshap.FairSHAP`.
     threshold : float, optional
         The threshold that the values will be compared with. A row stops being estimated once each of its
         values is clear of it by its standard error.
     random_state : int, RandomState instance or None
         The source of random orders, and of the values that a random comparison draws.
-    n_jobs : int, optional
-        The number of threads; all cores by default. The values do not depend on it.
-    verbose : int, default=0
-        From 1 on, a progress bar is shown for what takes over two seconds.
+    n_jobs, verbose : int, optional
+        The number of threads, all cores by default, on which the values do not depend; and from 1 on a
+        progress bar for what takes over two seconds.
 
     Returns
     -------
     Explanation
-        Values, standard errors, risks and a status for each row.
 
     Examples
     --------
@@ -122,14 +112,13 @@ def explain(
         min_group_size=min_group_size,
         random_state=random_state,
     )
+    n = problem.table.n_rows
     if isinstance(R, MatchPlan):
         plan = R
-        plan.check_fits(problem.table.n_rows)
+        plan.check_fits(n)
     else:
-        n = problem.table.n_rows
         problem = problem.with_references(R)
-        rows = np.arange(n)
-        plan = MatchPlan(2 * n, rows, rows + n, np.ones(n), np.zeros(n))
+        plan = MatchPlan(2 * n, np.arange(n), np.arange(n, 2 * n), np.ones(n), np.zeros(n))
     return explain_matched(model, problem, plan, explainer.players(problem.own), options)
 
 
@@ -139,10 +128,8 @@ def explain_matched(
     """Return the explanation of a fitted model on a table whose rows are matched."""
     risk = Risk(Scorer(model), problem)
     players.check_alone(problem.columns)
-    pairs = plan
-    if problem.groups.by_row:
-        # A quantity that is missing has no side, and so no value to be compared with.
-        pairs = plan.of_rows(problem.groups.side[plan.row] >= 0)
+    # A quantity that is missing has no side, and so no value to be compared with.
+    pairs = plan.of_rows(problem.groups.side[plan.row] >= 0) if problem.groups.by_row else plan
     by_calls = Game(risk, players, pairs.row, pairs.reference)
     rows = Rows(pairs, players, len(problem.groups.side), risk.unit)
     game, route = native_game(by_calls, options)
@@ -160,8 +147,7 @@ def explain_matched(
 
 def explain_again(explanation: Explanation, model: Any, X: Native, original: Native) -> Explanation:
     """Explain another model on the rows with other cells, against the references as they were."""
-    problem = explanation.problem.with_cells(X).with_references(original)
-    plan = explanation.match_plan
+    problem, plan = explanation.problem.with_cells(X).with_references(original), explanation.match_plan
     if plan.n_rows == len(problem.groups.side):
         plan = plan.to_rows_below()
     return explain_matched(model, problem, plan, explanation.features, explanation.options)
@@ -169,23 +155,24 @@ def explain_again(explanation: Explanation, model: Any, X: Native, original: Nat
 
 def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
+    scorer = game.risk.scorer
     if is_small(game):
         return None, "model calls: the table is small"
-    if game.risk.scorer.n_classes > 2:
-        return None, f"model calls: the model has {game.risk.scorer.n_classes} classes"
-    from fairshap.attribution._linear import LinearGame, is_linear
+    if scorer.n_classes > 2:
+        return None, f"model calls: the model has {scorer.n_classes} classes"
+    from fairshap._models.linear import is_linear
+    from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
 
-    pairs = game.risk, game.players, game.rows, game.references
     try:
-        return TreeGame(*pairs, options.n_jobs), "trees"
+        return TreeGame(game, options.n_jobs), "trees"
     except NotNativeError as error:
         reason = error
-    if is_linear(game.risk.scorer):
+    if is_linear(scorer):
         if options.method == "permutation":
             return None, "model calls: permutations were asked for, which a linear model has no use for"
         try:
-            return LinearGame(*pairs, options.n_jobs), "weights"
+            return LinearGame(game, options.n_jobs), "weights"
         except NotNativeError as error:
             reason = error
     return None, f"model calls: {reason}"
@@ -222,12 +209,11 @@ def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: in
     reached = game.reached(pairs, most)
     is_exact = reached <= most
     _check_most(reached[is_exact])
-    left, q_left = pairs[~is_exact], game.q[pairs[~is_exact]]
+    left, q_left = pairs[~is_exact], game.q[~is_exact]
     exact, counts = pairs[is_exact], reached[is_exact]
     work = game.work(counts)
     with Progress("Explaining", work.sum() + len(left) * _ESTIMATE_WORK, options.verbose) as progress:
-        solved = game.solve(exact, counts, work, progress)
-        rows.add(exact, solved.counts, solved.active, solved.phi, solved.full, solved.empty)
+        game.solve(rows, exact, counts, work, progress)
         for q in np.unique(q_left).tolist():
             estimate_pairs(game, left[q_left == q], q, rows, options, seed, progress, _ESTIMATE_WORK)
 

@@ -1,4 +1,4 @@
-"""The explanation: one fitted model explained on one table."""
+"""The explanation, one fitted model explained on one table, and how it is computed."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -20,6 +20,9 @@ from fairshap.matching import MatchPlan
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
 METHODS = ("auto", "exact", "permutation")
 
+# The paper's threshold. A regressor's is this many standard deviations of the target.
+_THRESHOLD = 0.05
+
 
 class Explainer(BaseEstimator):
     """How the Shapley values of the discriminative risk are computed.
@@ -32,11 +35,10 @@ class Explainer(BaseEstimator):
     max_exact : int, default=None
         See ``method``. None is 20 where fairshap reads the model's trees, and 12 where it calls the model.
     n_permutations : int, default=128
-        The largest number of random orders of an estimate. Each is walked in both directions. A row stops
-        early once each of its values is clear of the threshold by its standard error.
+        The most random orders of an estimate, each walked in both directions. A row stops early once each of
+        its values is clear of the threshold by its standard error.
     feature_groups : mapping or list of lists, default=None
-        Columns that are switched together, such as the one-hot columns of one category. By default each
-        column stands for itself.
+        Columns that are switched together, such as the one-hot columns of one category.
     comparison : {"max", "mean", "random"}, default="max"
         The risk of a row if the attribute has more than two values; see
         :func:`fairshap.metrics.discriminative_risk`.
@@ -67,17 +69,9 @@ class Explainer(BaseEstimator):
         """Return which columns of a table are switched together."""
         return Players.read(table, self.feature_groups)
 
-    def options(
-        self,
-        threshold: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> "Options":
-        """Return the checked options of one computation."""
-        return Options(
-            self.method, self.max_exact, self.n_permutations, threshold, random_state, n_jobs, verbose
-        )
+    def options(self, *run_with: Any) -> "Options":
+        """Return the checked options of one computation, which runs with a threshold, a seed and so on."""
+        return Options(self.method, self.max_exact, self.n_permutations, *run_with)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +89,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise InputError(
-                f"method={self.method!r} is not known; the methods are {listing(METHODS)}."
-                f"{did_you_mean(self.method, METHODS)}",
-                parameter="method",
-            )
+            known = f"the methods are {listing(METHODS)}.{did_you_mean(self.method, METHODS)}"
+            raise InputError(f"method={self.method!r} is not known; {known}", parameter="method")
         _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
         if self.max_exact is not None:
             _check_count("max_exact", self.max_exact, 0, "it is a number of features")
@@ -114,11 +105,8 @@ def _check_count(name: str, value: Any, least: int, why: str) -> None:
 
 def check_threshold(threshold: Any, name: str = "threshold") -> None:
     """Raise an error unless the threshold is a positive number."""
-    if (
-        isinstance(threshold, (bool, np.bool_))
-        or not isinstance(threshold, (int, float, np.integer, np.floating))
-        or not threshold > 0
-    ):
+    is_number = isinstance(threshold, (int, float, np.integer, np.floating))
+    if not is_number or isinstance(threshold, bool) or not threshold > 0:
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
             "an edit. The paper uses 0.05.",
@@ -139,31 +127,23 @@ def make_explainer(explainer: Any) -> Explainer:
     return explainer
 
 
-# The paper's threshold. A regressor's is this many standard deviations of the target.
-_THRESHOLD = 0.05
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explanation:
     """One fitted model explained on one table.
 
     Each row has a discriminative risk, a reference, and the Shapley values of its risk against that
-    reference: ``values.sum(axis=1)`` is ``risk - reference_risk``. Repairs, reports and tuning work from it.
-
-    An explanation holds the table and the model, so that edits can be chosen from it.
+    reference: ``values.sum(axis=1)`` is ``risk - reference_risk``. Repairs, reports and tuning work from it;
+    it holds the table and the model.
 
     Attributes
     ----------
-    values : ndarray, shape (rows, features)
-        The Shapley values; NaN for rows without a reference.
-    standard_errors : ndarray, shape (rows, features)
-        Their standard errors: 0 where a value is exact.
+    values, standard_errors : ndarray, shape (rows, features)
+        The Shapley values, NaN for rows without a reference, and their errors, 0 where a value is exact.
     status : ndarray of str, shape (rows,)
         "exact", "estimated", or "unmatched" for rows without a reference.
-    risk : ndarray, shape (rows,)
-        The discriminative risk of each row; NaN for rows without a reference.
-    reference_risk : ndarray, shape (rows,)
-        The risk of the reference, seen from the row's own group.
+    risk, reference_risk : ndarray, shape (rows,)
+        The discriminative risk of each row, and of its reference seen from the row's own group; NaN for rows
+        without a reference.
     match_plan : MatchPlan
         The references of each row.
     route : str
@@ -258,18 +238,16 @@ class Explanation:
         ----------
         ax : matplotlib axes, optional
             Where to draw; by default on new ones.
-        max_display : int, default=12
-            The largest number of features.
-        threshold : float, optional
-            Where to draw a dashed line.
+        max_display, threshold : int, float, optional
+            The largest number of features, and where to draw a dashed line.
         """
         from fairshap._plotting import draw_columns
 
         size = self.mean_sizes()
         order = [int(k) for k in np.argsort(-size, kind="stable")[:max_display] if size[k] > 0]
         names = [str(self.feature_names[k]) for k in order]
-        groups = self.problem.groups
-        return draw_columns(names, self.values[:, order], groups.side, self.problem.side_names, threshold, ax)
+        side, side_names = self.problem.groups.side, self.problem.side_names
+        return draw_columns(names, self.values[:, order], side, side_names, threshold, ax)
 
     def mean_sizes(self) -> Floats:
         """Return the mean absolute Shapley value of each feature; one that is mere rounding is 0."""
@@ -299,13 +277,10 @@ class Explanation:
         data = np.empty((len(rows), len(self.feature_names)), dtype=object)
         store = self.problem.table.store
         for k in range(len(self.feature_names)):
-            columns = np.flatnonzero(self.features.of_column == k)
-            cells = [store.values(int(column), rows) for column in columns]
-            data[:, k] = (
-                cells[0]
-                if len(cells) == 1
-                else [" ".join(map(str, several)) for several in zip(*cells, strict=True)]
-            )
+            columns = np.flatnonzero(self.features.of_column == k).tolist()
+            first, *others = (store.values(column, rows) for column in columns)
+            joined = (" ".join(map(str, cells)) for cells in zip(first, *others, strict=True))
+            data[:, k] = list(joined) if others else first
         return shap.Explanation(
             values=self.values[rows],
             base_values=self.reference_risk[rows],

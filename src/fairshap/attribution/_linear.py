@@ -6,45 +6,30 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit
 
-from fairshap._frames import Players
 from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.trees.games import coalition_weights
-from fairshap._models.linear import is_linear, read_linear
-from fairshap._models.scorer import Risk, risk_of_scores
+from fairshap._models.linear import read_linear
+from fairshap._models.scorer import risk_of_scores
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._calls import Rows
-
-__all__ = ["LinearGame", "is_linear"]
+from fairshap.attribution._calls import Game, Rows, in_parts
 
 # The cells of a part of the pairs: 2 Mi numbers are 16 MiB.
 _CELLS = 1 << 21
 
 
 class LinearGame:
-    """Many games at once, one for each pair of a row and its reference, through a linear model's weights.
+    """The games of a :class:`~fairshap.attribution._calls.Game` through a linear model's weights."""
 
-    Parameters
-    ----------
-    risk : Risk
-        The model, the table and the attribute.
-    players : Players
-        Which columns are switched as one.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    n_jobs : int, optional
-        How many threads work; all cores by default.
-    """
-
-    def __init__(
-        self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
-    ) -> None:
-        self.table = read_linear(risk.scorer, risk.problem.table)
-        self.groups, self.columns = risk.problem.groups, list(risk.problem.columns)
-        self.rows, self.references = rows, references
+    def __init__(self, game: Game, n_jobs: int | None) -> None:
+        problem, players = game.risk.problem, game.players
+        self.table = read_linear(game.risk.scorer, problem.table)
+        self.groups, self.columns = problem.groups, list(problem.columns)
+        self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        self.parts = in_parts(np.arange(len(self.rows)), _CELLS // self.table.width)
         #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
-        self.is_player = np.zeros((len(risk.problem.table.names), len(players.names)))
+        self.is_player = np.zeros((len(problem.table.names), len(players.names)))
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
         self.is_player[self.columns] = 0.0
 
@@ -52,8 +37,6 @@ class LinearGame:
         """Add the values of all pairs to their rows; return the pairs that could not be solved."""
         n_players = self.is_player.shape[1]
         rules = coalition_weights(min(n_players, MOST)), *gauss_rules(n_players)
-        size = max(1, _CELLS // (len(self.table.components) * self.table.width))
-        parts = np.split(np.arange(len(self.rows)), range(size, len(self.rows), size))
         results: dict[int, tuple[Any, ...]] = {}
 
         def solve_part(part: Ints) -> tuple[Any, ...]:
@@ -70,7 +53,7 @@ class LinearGame:
             results[int(item[0][0])] = result
             progress.advance(len(item[0]), len(item[0]))
 
-        in_threads(solve_part, [(part,) for part in parts if len(part)], self.n_threads, keep)
+        in_threads(solve_part, [(part,) for part in self.parts], self.n_threads, keep)
         left = [np.empty(0, dtype=np.int64)]
         # In the order of the pairs, in which the values of a row are summed.
         for _, (unsolved, *values) in sorted(results.items()):
@@ -80,10 +63,8 @@ class LinearGame:
 
     def without(self, taken: Bools) -> Floats:
         """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""
-        size = max(1, _CELLS // (len(self.table.components) * self.table.width))
         risks = np.empty(len(self.rows))
-        for start in range(0, len(self.rows), size):
-            part = np.arange(start, min(start + size, len(self.rows)))
+        for part in self.parts:
             sums = self._sums(part)
             margins = sums.level + np.where(taken[part], 0.0, sums.steps).sum(axis=2)
             outputs = margins[:, :, None] + sums.shifts
@@ -95,19 +76,16 @@ class LinearGame:
         """Return the margins of some pairs."""
         own, other = (self.table.terms(at[part]) for at in (self.rows, self.references))
         owners = self.rows[part] if self.groups.by_row else np.zeros(1, dtype=np.int64)
+        donors = self.groups.donors[owners]
+        # What the attribute's values add, shape (components, rows, alternatives).
+        shifts = self.table.terms(donors.ravel())[:, :, self.columns].sum(axis=2)
         without: Floats = np.delete(other, self.columns, axis=2)
         return Sums(
             steps=(own - other) @ self.is_player,
             level=without.sum(axis=2) + self.table.constants[:, None],
-            shifts=self._shifts(owners),
+            shifts=shifts.reshape(len(shifts), *donors.shape),
             shares=np.full(len(own), 1.0 / len(own)),
             contrasts=np.array(self.groups.contrasts, dtype=np.int64),
             is_mean=self.groups.is_mean,
             is_logistic=self.table.is_logistic,
         )
-
-    def _shifts(self, owners: Ints) -> Floats:
-        """Return what the attribute's values add for some rows, shape (components, rows, alternatives)."""
-        donors = self.groups.donors[owners]
-        terms = self.table.terms(donors.ravel())[:, :, self.columns].sum(axis=2)
-        return np.asarray(terms).reshape(len(terms), *donors.shape)

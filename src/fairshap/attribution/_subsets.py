@@ -39,77 +39,59 @@ def best_players(
     that take its players in the order of their attributions. ``cells`` says how many
     cells replacing a player takes, 0 if it may not be replaced; ``prices`` what a cell of each player costs.
     """
-    replaced = np.zeros(cells.shape, dtype=np.bool_)
     game = Game(risk, players, rows, references)
     native, route = native_game(game, options)
     with Progress("Choosing", len(rows), options.verbose) as progress:
-        if route == "trees" and native is not None:
-            replaced, open_rows = cast("TreeGame", native).choose(
+        if route == "trees":
+            replaced, is_open = cast("TreeGame", native).choose(
                 cells, prices, most_cells, _BY_TREES, tolerance(risk.unit), progress
             )
         else:
-            most = _BY_TREES if "small" in route else _BY_CALLS
-            open_rows = game.q > most
-            _choose_by_calls(game, np.flatnonzero(~open_rows), cells, prices, most_cells, replaced, progress)
-        left = np.flatnonzero(open_rows)
-        replaced[left] = _first_of_all(
-            risk, players, rows[left], references[left], phi[left], cells[left], prices, most_cells
-        )
+            is_open = game.q > (_BY_TREES if "small" in route else _BY_CALLS)
+            replaced = np.zeros(cells.shape, dtype=np.bool_)
+            for q in np.unique(game.q[~is_open]).tolist():
+                for pairs in game.batches(np.flatnonzero(game.q == q), 1 << q):
+                    replaced[pairs] = _best_of_all(game, pairs, q, cells[pairs], prices, most_cells)
+                    progress.advance(len(pairs), len(pairs))
+        left = np.flatnonzero(is_open)
+        game = Game(risk, players, rows[left], references[left])
+        replaced[left] = _best_in_order(game, phi[left], cells[left], prices, most_cells)
     return replaced
 
 
-def _choose_by_calls(
-    game: Game,
-    pairs: Ints,
-    cells: AnyCodes,
-    prices: Floats,
-    most_cells: int,
-    replaced: Bools,
-    progress: Progress,
-) -> None:
-    """Write the best choices from the values of all coalitions; what compiled code is held against."""
-    for q in np.unique(game.q[pairs]).tolist():
-        coalitions = AllCoalitions(q)
-        out = ~coalitions[:]
-        # The earlier a player, the more it counts.
-        order = out @ (1 << np.arange(q)[::-1])
-        for batch in game.batches(pairs[game.q[pairs] == q], len(coalitions)):
-            values, active = game.values(batch, q, coalitions)
-            taken = np.take_along_axis(cells[batch], active, axis=1).astype(np.int64)
-            count = taken @ out.T
-            barred = ((taken == 0) @ out.T) | (count > most_cells)
-            total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
-            tied = total <= total.min(axis=1, keepdims=True) + tolerance(game.risk.unit)
-            fewest = np.where(tied, count, np.iinfo(np.int64).max)
-            best = np.where(fewest == fewest.min(axis=1, keepdims=True), order, -1).argmax(axis=1)
-            np.put_along_axis(row := replaced[batch], active, out[best], axis=1)
-            replaced[batch] = row
-            progress.advance(len(batch), len(batch))
+def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, prices: Floats, most_cells: int) -> Bools:
+    """Return the best choices of pairs with q players, from the values of all coalitions."""
+    coalitions = AllCoalitions(q)
+    out = ~coalitions[:]
+    # The earlier a player, the more it counts.
+    order = out @ (1 << np.arange(q)[::-1])
+    values, active = game.values(pairs, q, coalitions)
+    taken = np.take_along_axis(cells, active, axis=1).astype(np.int64)
+    count = taken @ out.T
+    barred = ((taken == 0) @ out.T) | (count > most_cells)
+    total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
+    tied = total <= total.min(axis=1, keepdims=True) + tolerance(game.risk.unit)
+    fewest = np.where(tied, count, np.iinfo(np.int64).max)
+    best = np.where(fewest == fewest.min(axis=1, keepdims=True), order, -1).argmax(axis=1)
+    replaced = np.zeros(cells.shape, dtype=np.bool_)
+    np.put_along_axis(replaced, active, out[best], axis=1)
+    return replaced
 
 
-def _first_of_all(
-    risk: Risk,
-    players: Players,
-    rows: Ints,
-    references: Ints,
-    phi: Floats,
-    cells: AnyCodes,
-    prices: Floats,
-    most_cells: int,
-) -> Bools:
+def _best_in_order(game: Game, phi: Floats, cells: AnyCodes, prices: Floats, most_cells: int) -> Bools:
     """Return the best of the choices that take the players in the order of their attributions."""
-    order = np.argsort(np.where(cells > 0, -steps(phi, risk.unit), np.inf), axis=1, kind="stable")
+    order = np.argsort(np.where(cells > 0, -steps(phi, game.risk.unit), np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(cells, order, axis=1)
     n_most = int(((taken > 0) & (np.cumsum(taken, axis=1) <= most_cells)).sum(axis=1).max(initial=0))
-    best, chosen = np.full(len(rows), np.inf), np.zeros(cells.shape, dtype=np.bool_)
-    current, count = np.zeros(cells.shape, dtype=np.bool_), np.zeros(len(rows), dtype=np.int64)
+    best, count = np.full(len(cells), np.inf), np.zeros(len(cells), dtype=np.int64)
+    chosen, current = np.zeros(cells.shape, dtype=np.bool_), np.zeros(cells.shape, dtype=np.bool_)
     for k in range(n_most + 1):
         if k:
             fits = (taken[:, k - 1] > 0) & (count + taken[:, k - 1] <= most_cells)
             count += np.where(fits, taken[:, k - 1], 0)
             current[np.flatnonzero(fits), order[fits, k - 1]] = True
-        total = risk_when_replaced(risk, players, rows, references, current) + (current * cells) @ prices
-        better = exceeds(best, total, risk.unit)
+        total = game.without(current) + (current * cells) @ prices
+        better = exceeds(best, total, game.risk.unit)
         best[better], chosen[better] = total[better], current[better]
     return chosen
 
@@ -128,26 +110,22 @@ def replay(
     taken: Bools,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return v of all players, and of all but those taken, by the route that their values came by.
-
-    ``taken`` says which players of each pair have the reference's value.
-    """
-    nobody = np.zeros_like(taken)
+    """Return v of all players, and of all but those taken, by the route that their values came by."""
+    game, nobody = Game(risk, players, rows, references), np.zeros_like(taken)
     if route == "trees":
         from fairshap.attribution._trees import TreeGame
 
-        return _by_trees(TreeGame(risk, players, rows, references, n_jobs), taken)
+        return _by_trees(TreeGame(game, n_jobs), taken)
     if route == "weights":
         from fairshap.attribution._linear import LinearGame
 
-        linear = LinearGame(risk, players, rows, references, n_jobs)
+        linear = LinearGame(game, n_jobs)
         return linear.without(nobody), linear.without(taken)
-    game = Game(risk, players, rows, references)
     return game.without(nobody), game.without(taken)
 
 
 def _by_trees(game: "TreeGame", taken: Bools) -> tuple[Floats, Floats]:
-    full, without = np.empty(len(taken)), np.empty(len(taken))
+    full, without = np.empty((2, len(taken)))
     for q in np.unique(game.q).tolist():
         pairs = np.flatnonzero(game.q == q)
         values, active = game.values(pairs, q, np.ones((1, q), dtype=np.bool_))

@@ -1,91 +1,56 @@
 """The game of a tree ensemble, solved in compiled code without calling the model."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._frames import Players
 from fairshap._kernels.trees.choices import choose_players
 from fairshap._kernels.trees.ensemble import active_counts
 from fairshap._kernels.trees.estimates import coalition_risks
 from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
 from fairshap._kernels.trees.pairs import count_players, solve_pairs
-from fairshap._kernels.trees.walker import make_walker
-from fairshap._models import NotNativeError, Risk
+from fairshap._kernels.trees.walker import Walker, make_walker
+from fairshap._models import NotNativeError
 from fairshap._models.probing import rank_table
 from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
+from fairshap.attribution._calls import Game, Rows, in_parts
 
 # Players up to which a game is solved without a look at how many of them matter.
 _FEW = 16
 # What a walk costs, in coalitions, and how much a thread takes at a time: some hundredths of a second, or
 # less where there is little to share.
 _WALK, _LEAST, _MOST = 2500, 1 << 18, 1 << 22
-
 # The rows that a thread takes through the trees at a time.
 _ROWS = 1 << 14
-
 # The values of coalitions held at a time: 4 Mi of them are 32 MiB.
 _VALUES = 1 << 22
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Solved:
-    """The values of many games, one after the other.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (pairs,)
-        How many players of each pair have a value.
-    active, phi : ndarray, shape (sum of the counts,)
-        Who they are, and their values.
-    full, empty : ndarray, shape (pairs,)
-        The risks of the full and the empty coalition.
-    """
-
-    counts: Codes
-    active: Codes
-    phi: Floats
-    full: Floats
-    empty: Floats
-
-
 class TreeGame:
-    """Many games at once, one for each pair of a row and its reference, through the trees themselves.
+    """The games of a :class:`~fairshap.attribution._calls.Game`, their oracle, through the trees themselves.
 
     A player is active only if some split sends the two rows different ways; there are never more of them
-    than in :class:`~fairshap.attribution._calls.Game`, which is the oracle of this one.
-
-    Parameters
-    ----------
-    risk : Risk
-        The model, the table and the attribute.
-    players : Players
-        Which columns are switched as one.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    n_jobs : int, optional
-        How many threads work; all cores by default.
+    than in the oracle.
     """
 
-    def __init__(
-        self, risk: Risk, players: Players, rows: Ints, references: Ints, n_jobs: int | None
-    ) -> None:
-        self.groups = risk.problem.groups
+    def __init__(self, game: Game, n_jobs: int | None) -> None:
+        problem, players = game.risk.problem, game.players
+        self.groups = problem.groups
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        table = rank_table(risk.scorer, risk.problem.table)
+        table = rank_table(game.risk.scorer, problem.table)
         ensemble = table.ensemble
         if ensemble.scale == 0:
             raise NotNativeError("its trees count nothing")
-        own = (table.column >= 0) & ~np.isin(table.column, risk.problem.columns)
+        is_attribute = np.isin(table.column, problem.columns)
+        own = (table.column >= 0) & ~is_attribute
         player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
         self.walker = make_walker(
             ensemble.trees,
-            np.isin(table.column, risk.problem.columns),
+            is_attribute,
             table.ranks,
             player,
             len(players.names),
@@ -95,10 +60,10 @@ class TreeGame:
             ensemble.scale,
             ensemble.is_logistic,
         )
-        self.rows, self.references = rows, references
+        self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: The number of players of each pair whose values some split tells apart.
-        self.q: Codes = active_counts(table.ranks, rows, references, player, len(players.names))
+        self.q: Codes = active_counts(table.ranks, self.rows, self.references, player, len(players.names))
 
     def reached(self, pairs: Ints, most: float) -> Codes:
         """Return how many players the game of each pair must have.
@@ -111,9 +76,7 @@ class TreeGame:
         reached = np.empty(len(many), dtype=np.int32)
 
         def count(part: slice) -> None:
-            chosen = pairs[many[part]]
-            switched = self._switched(chosen)
-            count_players(self.walker, self.rows[chosen], self.references[chosen], switched, reached[part])
+            count_players(*self._pairs(pairs[many[part]]), reached[part])
 
         self._in_threads(count, _parts(len(many)))
         # Those that are not told apart any more are too many in any case.
@@ -124,27 +87,19 @@ class TreeGame:
         """Return what solving games of so many players costs, in coalitions."""
         return np.asarray(np.exp2(reached) + _WALK)
 
-    def solve(self, pairs: Ints, reached: AnyCodes, work: Floats, progress: Progress) -> Solved:
-        """Return the values of pairs, of which so many players are reached at most.
-
-        ``work`` is what each of them costs.
-        """
-        n = len(pairs)
+    def solve(self, rows: Rows, pairs: Ints, reached: AnyCodes, work: Floats, progress: Progress) -> None:
+        """Add the values of pairs, of which so many players are reached, at so much work, to their rows."""
         bounds = self.q[pairs].astype(np.int64)
         start = np.cumsum(bounds) - bounds
-        counts = np.empty(n, dtype=np.int32)
+        counts = np.empty(len(pairs), dtype=np.int32)
         active, phi = np.empty(bounds.sum(), dtype=np.int32), np.empty(bounds.sum())
-        full, empty = np.empty(n), np.empty(n)
+        full, empty = np.empty((2, len(pairs)))
         weights = coalition_weights(int(reached.max(initial=0)))
 
         def solve_part(part: Ints) -> None:
-            chosen = pairs[part]
-            counts_part, full_part, empty_part = np.empty(len(part), np.int32), *np.empty((2, len(part)))
+            counts_part, (full_part, empty_part) = np.empty(len(part), np.int32), np.empty((2, len(part)))
             solve_pairs(
-                self.walker,
-                self.rows[chosen],
-                self.references[chosen],
-                self._switched(chosen),
+                *self._pairs(pairs[part]),
                 weights,
                 int(reached[part].max()),
                 start[part],
@@ -158,8 +113,10 @@ class TreeGame:
 
         parts = self._shares(reached, work)
         self._in_threads(solve_part, parts, lambda part: progress.advance(len(part), work[part].sum()))
-        kept = np.repeat(start, counts) + _within(counts)
-        return Solved(counts, active[kept], phi[kept], full, empty)
+        # Where there was room for more players than have a value, it is left out.
+        before = np.cumsum(counts, dtype=np.int64) - counts
+        kept = np.arange(counts.sum()) + np.repeat(start - before, counts)
+        rows.add(pairs, counts, active[kept], phi[kept], full, empty)
 
     def choose(
         self,
@@ -175,22 +132,15 @@ class TreeGame:
         The parameters are those of :func:`~fairshap._kernels.trees.choices.choose_players`.
         """
         n = len(self.rows)
-        everyone = np.arange(n)
         # Those of a forest are counted by what they do to the difference, which is not all that is tabled.
-        reached = self.reached(everyone, most) if self.walker.is_logistic else self.q
+        reached = self.reached(np.arange(n), most) if self.walker.is_logistic else self.q
         replaced, risks = np.zeros(cells.shape, dtype=np.bool_), np.full((n, 2), np.nan)
         chosen = np.flatnonzero(reached <= most)
 
         def choose_part(part: Ints) -> None:
-            replaced_part, risks_part = (
-                np.empty((len(part), cells.shape[1]), np.bool_),
-                np.empty((len(part), 2)),
-            )
+            replaced_part, risks_part = replaced[part], risks[part]
             choose_players(
-                self.walker,
-                self.rows[part],
-                self.references[part],
-                self._switched(part),
+                *self._pairs(part),
                 cells[part],
                 prices,
                 most_cells,
@@ -207,28 +157,15 @@ class TreeGame:
 
     def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
         """Cut pairs into batches whose values, that many each, can be held."""
-        size = max(1, _VALUES // coalitions)
-        return np.split(pairs, range(size, len(pairs), size))
+        return in_parts(pairs, _VALUES // coalitions)
 
     def values(self, pairs: Ints, q: int, coalitions: Bools) -> tuple[Floats, Ints]:
-        """Return v of the coalitions for pairs with q active players, and who these players are.
-
-        A coalition says which of them keep the row's value.
-        """
+        """Return v of coalitions, those who keep the row's value, and the q active players of each pair."""
         values = np.empty((len(pairs), len(coalitions)))
         active = np.empty((len(pairs), q), dtype=np.int32)
 
         def value_part(part: slice) -> None:
-            chosen = pairs[part]
-            coalition_risks(
-                self.walker,
-                self.rows[chosen],
-                self.references[chosen],
-                self._switched(chosen),
-                coalitions,
-                active[part],
-                values[part],
-            )
+            coalition_risks(*self._pairs(pairs[part]), coalitions, active[part], values[part])
 
         self._in_threads(value_part, _parts(len(pairs), size=1 + _ROWS // len(coalitions)))
         return values, active.astype(np.int64)
@@ -240,10 +177,12 @@ class TreeGame:
         cuts = np.searchsorted(np.cumsum(work[order]), np.arange(share, work.sum(), share))
         return [part for part in np.split(order, np.unique(cuts)) if len(part)]
 
-    def _switched(self, pairs: Ints) -> Codes:
-        """Return the ranks of the attribute's values, for each pair or once for all."""
+    def _pairs(self, pairs: Ints) -> tuple[Walker, Ints, Ints, Codes]:
+        """Return what every kernel is given: the trees, the rows, and the attribute's values as ranks."""
+        # Once for all, unless they are each row's own.
         owners = self.rows[pairs] if self.groups.by_row else np.zeros(1, dtype=np.int64)
-        return self.walker.ranks[self.groups.donors[owners]]
+        switched = self.walker.ranks[self.groups.donors[owners]]
+        return self.walker, self.rows[pairs], self.references[pairs], switched
 
     def _in_threads(
         self,
@@ -257,9 +196,3 @@ class TreeGame:
 def _parts(n: int, size: int = 1024) -> list[slice]:
     """Cut n pairs into parts of a size for the threads."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def _within(counts: Codes) -> Ints:
-    """Return the numbers from 0 on within each of several runs of these lengths."""
-    ends = np.cumsum(counts, dtype=np.int64)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
