@@ -2,6 +2,8 @@
 
 import copy
 from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,14 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
 from fairshap._messages import warn
-from fairshap._models import (
-    Weighing,
-    default_estimator,
-    fit_model,
-    fit_weighted,
-    is_frozen,
-    takes_quantities,
-)
+from fairshap._models import Weighing, default_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
 from fairshap._typing import Floats, Native
 from fairshap.attribution import Explainer, Explanation
@@ -38,18 +33,31 @@ if TYPE_CHECKING:
     from fairshap.report import Report
 
 # What a fitted sampler knows of single rows, and the model, which may hold rows itself.
-_OF_ROWS = (
-    "model_",
-    "explanation_",
-    "edits_",
-    "counterfactual_of_",
-    "sample_weight_",
-    "_evidence",
-    "_target",
-)
+_OF_ROWS = ("model_", "explanation_", "edits_", "counterfactual_of_", "sample_weight_", "_evidence")
 
 
-class FairSHAP(SamplerMixin, BaseEstimator):
+class Routed:
+    """Hands weights that its method ``_caller`` is given on to the estimator, as their requests say."""
+
+    _caller: str
+    _estimator: Callable[..., Any]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its estimator."""
+        mapping = MethodMapping().add(caller=self._caller, callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._estimator(), method_mapping=mapping)
+
+    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
+        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
+        if sample_weight is None:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, self._caller, sample_weight=sample_weight).estimator.fit)
+        return {"sample_weight": sample_weight}
+
+
+class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     """Edit the few cells that make a model treat otherwise equal people differently.
 
     A model is fitted on the table and explained on it. Every row is matched with its nearest row of the other
@@ -156,6 +164,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     True
     """
 
+    _caller = "fit_resample"
     # Found out if a model is ever trained on rows that have counterfactuals.
     _weighing: Weighing | None = None
 
@@ -254,7 +263,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
         self.threshold_ = recipe.selector.reach(explanation.default_threshold)
-        self._evidence, self._target = Evidence(explanation, self.edits_), y
+        self.__dict__.pop("_evidence", None)
         self.summary_ = self._summarize()
         if not len(self.edits_) and not len(self.counterfactual_of_):
             reason = why_nothing(explanation, recipe)
@@ -294,12 +303,16 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     def __getattr__(self, name: str) -> Any:
         if name in (*_OF_ROWS, "certificate_"):
             check_is_fitted(self)
-            shown = {"_evidence": "certificate_", "_target": "y"}.get(name, name)
+            shown = "certificate_" if name == "_evidence" else name
             raise AttributeError(
                 f"{shown} is not part of a pickled {type(self).__name__}, because it tells of single rows. "
                 "Set keep_data=True before pickling, or fit again."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(self.explanation_, self.edits_)
 
     @property
     def certificate_(self) -> Native:
@@ -420,17 +433,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
         return self.fit_resample(X, y, **params)
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata this estimator takes and what it hands on to its estimator."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._estimator(),
-                method_mapping=MethodMapping().add(caller="fit_resample", callee="fit"),
-            )
-        )
-
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 
     def _estimator(self, is_quantity: bool = False) -> Any:
@@ -535,14 +537,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         if sample_weight is not None and self._weighing is None:
             self._weighing = Weighing.of(estimator, X, values)
         return fit_weighted(estimator, X, values, sample_weight, self._weighing)
-
-    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
-        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
-        if sample_weight is None:
-            return {}
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit_resample", sample_weight=sample_weight).estimator.fit)
-        return {"sample_weight": sample_weight}
 
 
 def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
