@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from fairshap.exceptions import FairshapWarning
+from fairshap.exceptions import FairshapWarning, InputError
 
 # People say one and the column says the other.
 _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "ethnicity"}
@@ -46,6 +46,14 @@ def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
         return f" Did you mean {synonym!r}?"
     close = get_close_matches(str(wanted).casefold(), list(texts), n=1)
     return f" Did you mean {texts[close[0]]!r}?" if close else ""
+
+
+def unknown(parameter: str, value: object, known: Sequence[Any]) -> InputError:
+    """Return the error for a value that is none of the known ones."""
+    hint = did_you_mean(value, known)
+    return InputError(
+        f"{parameter}={value!r} is not known; give one of {listing(known)}.{hint}", parameter=parameter
+    )
 
 
 def warn(message: str, category: type[FairshapWarning], parameter: str | None = None) -> None:
