@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import compress, product
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from fairshap._frames import Table, factorize, is_missing
 from fairshap._messages import did_you_mean, listing, unknown, warn
+from fairshap._problem.target import is_count
 from fairshap._typing import Bools, Ints, Sides
 from fairshap.exceptions import GroupError, InputError, PooledGroupsWarning
 
@@ -82,8 +82,8 @@ class Groups:
         """
         if comparison not in get_args(Comparison):
             raise unknown("comparison", comparison, get_args(Comparison))
-        least: Any = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
-        if not isinstance(least, Integral) or isinstance(least, bool) or least < 1:
+        least = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
+        if not is_count(least, 1):
             raise InputError(
                 f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None.",
                 parameter="min_group_size",

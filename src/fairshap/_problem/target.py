@@ -22,26 +22,17 @@ _USUAL, _LEAST_ROWS = 10, 20
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target, and which rows have the same one: rows of one class, or of one bin of a quantity.
+    """The target, and which rows have the same one: rows of one class, or of one bin of a quantity."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows,)
-        The class of each row as its position among the classes, or its bin.
-    names : tuple of str
-        What each code stands for, in words.
-    values : ndarray, shape (rows,)
-        The target itself.
-    classes : ndarray or None
-        The different labels, sorted; None for a quantity.
-    positive : int or None
-        Which of the classes is the positive one. Of more than two none is, unless it is named.
-    """
-
+    #: The class of each row as its position among the classes, or its bin.
     codes: Ints
+    #: What each code stands for, in words.
     names: tuple[str, ...]
+    #: The target itself.
     values: NDArray[Any]
+    #: The different labels, sorted; None for a quantity.
     classes: NDArray[Any] | None = None
+    #: Which of the classes is the positive one. Of more than two none is, unless it is named.
     positive: int | None = None
 
     @property
@@ -79,8 +70,13 @@ class Target:
         classes, codes = np.unique(values, return_inverse=True)
         if is_quantity is None:
             is_quantity = bins is not None or is_continuous(classes)
-            if not is_quantity:
-                _check_not_ambiguous(classes)
+            if not is_quantity and len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
+                raise TargetError(
+                    f"y holds {len(classes)} different numbers, {listing(classes.tolist(), limit=3)}: labels "
+                    "or a quantity? For a quantity give a regressor, or bins=10; for labels give a "
+                    "classifier, or the labels as text.",
+                    parameter="y",
+                )
         if is_quantity:
             if positive is not None:
                 raise TargetError(
@@ -88,13 +84,14 @@ class Target:
                     "it is cut into bins. Leave positive out.",
                     parameter="positive",
                 )
-            codes, names = quantile_bins(read_quantity(values), bins)
-            return cls(codes, names, values if values.dtype.kind in "biuf" else read_quantity(values))
+            numbers = _read_quantity(values)
+            codes, names = quantile_bins(numbers, bins)
+            return cls(codes, names, values if values.dtype.kind in "biuf" else numbers)
         _check_classes(classes)
-        names = tuple(f"the label {_plain(label)!r}" for label in classes)
+        names = tuple(f"the label {label!r}" for label in classes.tolist())
         if bins is not None:
-            codes, names = quantile_bins(read_quantity(values), bins)
-        return cls(codes, names, values, classes, position_of_positive(classes, positive))
+            codes, names = quantile_bins(_read_quantity(values), bins)
+        return cls(codes, names, values, classes, _position_of_positive(classes, positive))
 
 
 def is_continuous(classes: NDArray[Any]) -> bool:
@@ -107,25 +104,14 @@ def _check_classes(classes: NDArray[Any]) -> None:
     if is_continuous(classes):
         raise TargetError(
             "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it holds "
-            f"{len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}. Give labels, or "
+            f"{len(classes)} different numbers, {listing(classes.tolist(), limit=3)}. Give labels, or "
             "use a regressor.",
             parameter="y",
         )
     if len(classes) < 2:
         raise TargetError(
-            f"y holds one class only, {_plain(classes[0])!r}; two classes are needed at least, "
+            f"y holds one class only, {classes.tolist()[0]!r}; two classes are needed at least, "
             "in the training rows too.",
-            parameter="y",
-        )
-
-
-def _check_not_ambiguous(classes: NDArray[Any]) -> None:
-    """Raise an error if nothing says whether many whole numbers are labels or a quantity."""
-    if len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
-        raise TargetError(
-            f"y holds {len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}: labels or "
-            "a quantity? For a quantity give a regressor, or bins=10; for labels give a classifier, or the "
-            "labels as text.",
             parameter="y",
         )
 
@@ -134,10 +120,11 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     """Return a target as a flat array without missing values, one value for each row."""
     if y is None:
         raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
-    # A list is read as objects: as an array of text, a missing label would be the text "nan".
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
+    # A list is read as objects: as an array of text, a missing label would be the text "nan".
+    dtype = object if isinstance(y, (list, tuple)) else None
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, dtype)
     if values.dtype.kind not in "OUSbiuf":
         raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.", parameter="y")
     if values.ndim > 1 and values.shape[1:] != (1,):
@@ -174,17 +161,13 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     return values
 
 
-def _dtype_to_read(y: Any) -> Any:
-    return object if isinstance(y, (list, tuple)) else None
-
-
-def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
+def _position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
     """Return which of the classes is the positive one; if it is not named, the larger one of two."""
     if positive is None:
         return 1 if len(classes) == 2 else None
     found = np.flatnonzero([bool(label == positive) for label in classes])
     if not len(found):
-        known = [_plain(label) for label in classes]
+        known = classes.tolist()
         raise TargetError(
             f"positive={positive!r} does not occur in y, which holds {listing(known)}."
             f"{did_you_mean(positive, known)}",
@@ -193,12 +176,7 @@ def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
     return int(found[0])
 
 
-def _plain(value: Any) -> Any:
-    """Return a Python object for a numpy scalar, so that messages read well."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def read_quantity(values: NDArray[Any]) -> Floats:
+def _read_quantity(values: NDArray[Any]) -> Floats:
     """Return a target as numbers."""
     try:
         if values.dtype.kind not in "US":
@@ -226,7 +204,17 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     (array([0, 0, 0, 1, 1]), ('a target of 0', 'a target of 7 to 8'))
     """
     n = len(numbers)
-    bins = min(_USUAL, max(2, n // _LEAST_ROWS)) if bins is None else _check_bins(bins, n)
+    if bins is None:
+        bins = min(_USUAL, max(2, n // _LEAST_ROWS))
+    elif not is_count(bins, 2):
+        raise InputError(
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, as in bins=10.",
+            parameter="bins",
+        )
+    elif bins > n:
+        raise InputError(
+            f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
+        )
     ordered = np.sort(numbers)
     below = ordered[ordered < ordered[-1]]
     if not len(below):
@@ -239,23 +227,11 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     ends = np.unique(np.minimum(ends, below[-1]))
     codes = np.searchsorted(ends, numbers)
     first = np.searchsorted(ordered, ends, side="right")
-    lows, highs = ordered[np.append(0, first)], np.append(ends, ordered[-1])
-    return codes, tuple(_name(low, high) for low, high in zip(lows, highs, strict=True))
+    ranges = zip(ordered[np.append(0, first)], np.append(ends, ordered[-1]), strict=True)
+    names = (f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}" for low, high in ranges)
+    return codes, tuple(f"a target of {name}" for name in names)
 
 
-def _check_bins(bins: Any, n_rows: int) -> int:
-    if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, "
-            "such as bins=10.",
-            parameter="bins",
-        )
-    if bins > n_rows:
-        raise InputError(
-            f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.", parameter="bins"
-        )
-    return int(bins)
-
-
-def _name(low: float, high: float) -> str:
-    return f"a target of {low:.6g}" if low == high else f"a target of {low:.6g} to {high:.6g}"
+def is_count(value: Any, least: int) -> bool:
+    """Say whether a value is a whole number that is large enough."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
