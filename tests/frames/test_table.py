@@ -213,7 +213,7 @@ def test_long_stays_in_arrow_can_be_read():
 def test_positions_of_array_columns_may_count_from_the_end():
     table = Table.read(np.zeros((2, 3)))
     assert table.position(-1) == 2
-    with pytest.raises(ColumnError, match="which has 3 columns, 0 to 2"):
+    with pytest.raises(ColumnError, match="X has 3 columns, 0 to 2"):
         table.position(3)
     with pytest.raises(ColumnError, match="X is an array"):
         table.position("sex")
