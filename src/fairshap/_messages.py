@@ -15,8 +15,6 @@ _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "eth
 def listing(items: Iterable[Any], limit: int = 8) -> str:
     """Write the items one after the other, the rest counted.
 
-    Examples
-    --------
     >>> listing(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
     """
@@ -29,8 +27,6 @@ def listing(items: Iterable[Any], limit: int = 8) -> str:
 def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
     """Return a closing hint that names the known item nearest to what was wanted, or nothing.
 
-    Examples
-    --------
     >>> did_you_mean("Sex", ["age", "sex"])
     " Did you mean 'sex'?"
     >>> did_you_mean("1", [0, 1])
