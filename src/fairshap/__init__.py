@@ -40,18 +40,15 @@ __version__ = "0.1.0"
 
 # Where the public names are that are not themselves modules, in the order of the flow.
 _NAMES = {
-    "estimators": ["FairSHAP"],
-    "predictors": ["FairSHAPClassifier", "FairSHAPRegressor"],
-    "matching": ["match", "MatchPlan", "NearestMatcher", "TransportMatcher"],
-    "attribution": ["explain", "Explainer", "Explanation"],
-    "edits": [
-        *("select_edits", "Edits", "EditConstraints"),
-        *("Threshold", "Budget", "OptimalSubset", "Iterative"),
-    ],
-    "model_selection": ["evaluate", "tune", "budget_curve", "holdout_check"],
-    "_models": ["ColumnEncoder"],
+    "estimators": "FairSHAP",
+    "predictors": "FairSHAPClassifier FairSHAPRegressor",
+    "matching": "match MatchPlan NearestMatcher TransportMatcher",
+    "attribution": "explain Explainer Explanation",
+    "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
+    "model_selection": "evaluate tune budget_curve holdout_check",
+    "_models": "ColumnEncoder",
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "FairSHAP",

@@ -1,13 +1,12 @@
 """One problem, read once: the table, its groups, its target and its weights; every step takes it."""
 
 from fairshap._problem.groups import Comparison, Groups, Privileged, read_attribute, split_quantity
-from fairshap._problem.problem import Hiding, Problem, check_order, check_weights, warn_of_copies
+from fairshap._problem.problem import Problem, check_order, check_weights, warn_of_copies
 from fairshap._problem.target import Target, is_continuous, read_target
 
 __all__ = [
     "Comparison",
     "Groups",
-    "Hiding",
     "Privileged",
     "Problem",
     "Target",

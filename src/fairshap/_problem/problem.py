@@ -276,39 +276,6 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return weights
 
 
-@dataclass(frozen=True, slots=True)
-class Hiding:
-    """What becomes of the sensitive columns before a model that is not to see them.
-
-    They have the same ``values`` in all rows, or are left out (None).
-    """
-
-    columns: tuple[int, ...]
-    values: tuple[Any, ...] | None
-
-    @classmethod
-    def of(cls, problem: Problem, hold: bool) -> "Hiding":
-        """Return how the attribute of a table is hidden: its columns held at one value, or left out."""
-        columns = () if problem.added else problem.columns
-        if not hold:
-            return cls(columns, None)
-        row = np.flatnonzero(problem.groups.side >= 0)[:1]
-        return cls(columns, tuple(problem.own.store.values(column, row)[0] for column in columns))
-
-    @property
-    def dropped(self) -> tuple[int, ...]:
-        """The columns that are left out."""
-        return self.columns if self.values is None else ()
-
-    def apply(self, store: Store) -> Native:
-        """Return a table whose attribute is hidden, in its own type."""
-        if self.values is None:
-            return store.compose([k for k in range(len(store.names)) if k not in self.columns])
-        rows = np.arange(store.n_rows)
-        cells = zip(self.columns, self.values, strict=True)
-        return store.assign({column: (rows, [value] * store.n_rows) for column, value in cells})
-
-
 def warn_of_copies(problem: Problem) -> None:
     """Warn of columns that tell the attribute exactly, alone or two together.
 
