@@ -1,8 +1,8 @@
-"""The target: labels, or a quantity that is cut into bins."""
+"""The target: labels, or a quantity that is cut into bins; and when two numbers in its unit tie."""
 
 import numbers as numbers_abc
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Floats, Ints
+from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
 # Different whole numbers up to which they are taken for labels, where nothing else is said.
@@ -18,6 +18,20 @@ _MOST_LABELS = 30
 
 # How many bins there are where nothing is said, and how many rows each of them then has at least.
 _USUAL, _LEAST_ROWS = 10, 20
+
+# By how much attributions and risks may differ and still be equal, as a share of the output's unit: 1 for
+# probabilities, and the spread of the predictions for a regressor. Walking trees, calling a model, threads
+# and frames add the same numbers up in different orders; whether one of the many attributions of exactly 1/20
+# that a forest of 20 trees has is "at least 0.05" must not depend on the last digits. This is far more than
+# rounding, and far less than anyone means.
+_TOLERANCE = 1e-9
+
+# A threshold may be below the tolerance. Even then an attribution of 0 must not reach it.
+_SHARE = 1e-3
+
+# Where steps begin, as a share of one: far from all simple fractions, so that rounding does not carry an
+# attribution such as 1/1024 over an edge.
+_EDGE = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +249,44 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
 def is_count(value: Any, least: int) -> bool:
     """Say whether a value is a whole number that is large enough."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
+
+
+def tolerance(unit: float) -> float:
+    """Return by how much numbers may differ and still be equal."""
+    return _TOLERANCE * unit
+
+
+@overload
+def floor_of(threshold: float, unit: float) -> float: ...
+@overload
+def floor_of(threshold: Floats, unit: float) -> Floats: ...
+def floor_of(threshold: float | Floats, unit: float) -> float | Floats:
+    """Return the smallest number that counts as at least a threshold."""
+    return threshold - np.minimum(tolerance(unit), _SHARE * threshold)
+
+
+def reaches(values: float | Floats, threshold: float | Floats, unit: float) -> Bools:
+    """Say which values are at least a threshold, or tie with it; those that are missing are not.
+
+    >>> 0.3 - 0.1 >= 0.2, reaches(np.array([0.3 - 0.1, 0.2 - 1e-6]), 0.2, unit=1.0).tolist()
+    (False, [True, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values >= floor_of(threshold, unit))
+
+
+def exceeds(values: float | Floats, others: float | Floats, unit: float) -> Bools:
+    """Say which values are greater than others and do not tie with them; those that are missing are not."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values > others + tolerance(unit))
+
+
+def steps(values: Floats, unit: float) -> Floats:
+    """Return whole numbers that are in the order of the values, and equal for those that tie.
+
+    Two values that are apart by more than rounding and less than the tolerance may be a step apart.
+
+    >>> steps(np.array([0.3 - 0.1, 0.2, 0.4]), unit=1.0).tolist()
+    [200000000.0, 200000000.0, 400000000.0]
+    """
+    return np.asarray(np.floor(values / tolerance(unit) + _EDGE))
