@@ -474,9 +474,7 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     def _recipe(self, threshold: float | None = None) -> Recipe:
         """Return how the table is repaired once it is explained."""
         return Recipe(
-            make_selector(self.selector, threshold),
-            make_constraints(self.constraints),
-            self.counterfactuals,
+            make_selector(self.selector, threshold), make_constraints(self.constraints), self.counterfactuals
         )
 
     def _explain(
@@ -500,11 +498,7 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         if known is not None:
             return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
-            problem,
-            self.matcher,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            random_state=self.random_state,
+            problem, self.matcher, n_jobs=self.n_jobs, verbose=self.verbose, random_state=self.random_state
         )
         return explain_matched(model, problem, plan, features, options)
 

@@ -155,10 +155,7 @@ class Groups:
             group=by_row(np.where(chosen, -1, np.searchsorted(np.unique(pool[~chosen]), pool))),
             code=by_row(np.searchsorted(kept, pool)),
             names=tuple(_name_of(list(compress(attribute.values, pool == k))) for k in kept),
-            values=(
-                tuple(compress(attribute.values, ~chosen)),
-                tuple(compress(attribute.values, chosen)),
-            ),
+            values=(tuple(compress(attribute.values, ~chosen)), tuple(compress(attribute.values, chosen))),
             donors=np.broadcast_to(attribute.first[kept], (len(side), len(kept))),
             contrasts=tuple(product(lower, upper)),
             is_mean=is_mean,

@@ -14,7 +14,7 @@ from fairshap._frames import Store, Table, factorize, is_missing, open_store, re
 from fairshap._messages import listing, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
-from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning, TargetError
 
 # Values of a group that are named; the rest are counted.
@@ -315,19 +315,19 @@ def _find_copies(problem: Problem, attribute: Ints) -> Iterator[tuple[int, ...]]
     Of two together, each has a value that tells the attribute by itself, as the dummies of an attribute of
     three values have. Where it takes both in every row, they are columns of their own, not a copy.
     """
-    whole = _Telling(problem.table, np.flatnonzero(attribute >= 0), attribute)
     most = max(2, _FIRST_ROWS // (int(attribute.max()) + 1))
     by_value = [np.flatnonzero(attribute == value) for value in range(attribute.max() + 1)]
     # Of each value some rows far apart from each other.
     spread = [rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)] for rows in by_value]
     first = _Telling(problem.table, np.concatenate(spread), attribute)
+    whole = _Telling(problem.table, np.flatnonzero(attribute >= 0), attribute)
     parts = []
     for column in range(len(problem.table.names)):
         if column in problem.columns or not 1 < first.n_values(column) <= _MOST_VALUES:
             continue
         if first.tell(column) and whole.tell_for_sure(column):
             yield (column,)
-        elif first.tell_partly(column, 1):
+        elif first.told(column).any():
             parts.append(column)
     if len(parts) <= _MOST_COLUMNS:
         for pair in combinations(parts, 2):
@@ -344,47 +344,40 @@ class _Telling:
 
     def codes(self, *columns: int) -> Ints:
         """Return for each row the number of its value in a column, or of its values in two."""
+        code = np.zeros(len(self.rows), dtype=np.int64)
         for column in columns:
             if column not in self.known:
                 cells = self.table.column(column)[self.rows]
                 # A missing number is -1; it is a value too.
                 self.known[column] = factorize(cells, self.table.names[column]).astype(np.int64) + 1
-        code = self.known[columns[0]]
-        for column in columns[1:]:
             code = code * (self.known[column].max() + 1) + self.known[column]
         return code
 
-    def n_values(self, *columns: int) -> int:
-        return int(np.count_nonzero(np.bincount(self.codes(*columns))))
+    def n_values(self, column: int) -> int:
+        return int(np.count_nonzero(np.bincount(self.codes(column))))
 
-    def contrary(self, code: Ints) -> Bools:
-        """Say which rows have another attribute than one with the same value: none, if that tells it."""
-        told = np.empty(code.max() + 1, dtype=np.int64)
-        told[code] = self.attribute
-        return np.asarray(told[code] != self.attribute)
+    def told(self, *columns: int) -> Ints:
+        """Return how many rows each value has, 0 if these do not all have the same attribute."""
+        code = self.codes(*columns)
+        attribute = np.empty(code.max() + 1, dtype=np.int64)
+        attribute[code] = self.attribute
+        counts = np.bincount(code)
+        counts[code[attribute[code] != self.attribute]] = 0
+        return counts
 
     def tell(self, *columns: int) -> bool:
-        """Say whether rows with the same values have the same attribute."""
-        return not self.contrary(self.codes(*columns)).any()
-
-    def tell_partly(self, column: int, least: int) -> bool:
-        """Say whether some value of a column, of so many rows at least, goes with one of the attribute."""
-        code = self.codes(column)
-        counts = np.bincount(code)
-        counts[code[self.contrary(code)]] = 0
-        return bool((counts >= least).any())
+        return int(self.told(*columns).sum()) == len(self.rows)
 
     def tell_for_sure(self, *columns: int) -> bool:
         """Say whether they tell it by few values that are frequent enough for that to be no chance."""
         most = min(_MOST_VALUES, len(self.rows) // _ROWS_A_VALUE)
         # Each by itself first: two columns of many values have too many together to be counted.
-        if not all(self.n_values(j) <= most and self.tell_partly(j, _ROWS_A_VALUE) for j in columns):
+        if not all(self.n_values(j) <= most and self.told(j).max() >= _ROWS_A_VALUE for j in columns):
             return False
-        n_values = self.n_values(*columns)
+        n_values = np.count_nonzero(self.told(*columns))
         if n_values > most or not self.tell(*columns):
             return False
         # So many ways to deal the attribute out to the rows; and at most so many that are told by the column.
         counts = np.bincount(self.attribute)
         ways = gammaln(len(self.rows) + 1) - gammaln(counts + 1).sum()
-        told = n_values * np.log(np.count_nonzero(counts))
-        return bool(told - ways < _CHANCE)
+        return bool(n_values * np.log(np.count_nonzero(counts)) - ways < _CHANCE)
