@@ -47,7 +47,7 @@ class ArrayStore(Store):
         raise ColumnError(f"{parameter}={name!r} is not a column of X. {advice}", parameter=parameter)
 
     def kind(self, column: int) -> Kind:
-        if self.native.dtype.kind in "iu" and self.n_rows:
+        if self.native.dtype.kind in "iu":
             cells = self.native[:, column]
             return "category" if exceeds_floats(cells.min(), cells.max()) else "numeric"
         if self.native.dtype.kind in "bf":

@@ -1,6 +1,6 @@
 """Any frame or array as numbers, category codes and cells that can be compared."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +20,14 @@ from fairshap.exceptions import CellTypeError, ColumnError, InputError
 
 # The cells compared at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
+
+# Tables that are not taken as they are, and what to give instead.
+_REFUSED: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (is_polars_lazyframe, "a lazy frame; call X.collect() first: the rows are needed at once."),
+    (is_into_series, "one column (a series); give a frame, for example X.to_frame()."),
+    (lambda X: isinstance(X, pa.RecordBatch), "a record batch; give pyarrow.Table.from_batches([X])."),
+    (np.ma.isMaskedArray, "a masked array; give X.filled(numpy.nan), whose masked cells are missing."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +171,9 @@ def open_store(X: Native) -> Store:
     """Return the store for a pandas, polars or pyarrow frame, or for anything numpy can read."""
     if isinstance(X, pd.DataFrame):
         return PandasStore(X)
-    if is_polars_lazyframe(X):
-        raise InputError(
-            "X is a lazy frame; call X.collect() first: the rows are needed at once.", parameter="X"
-        )
-    if isinstance(X, pa.RecordBatch):
-        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).", parameter="X")
+    for is_that, advice in _REFUSED:
+        if is_that(X):
+            raise InputError(f"X is {advice}", parameter="X")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):
@@ -176,12 +181,6 @@ def open_store(X: Native) -> Store:
             "X is a sparse matrix, which fairshap does not take. Give X.toarray(), or better the "
             "raw table: categories need no encoding.",
             parameter="X",
-        )
-    if is_into_series(X):
-        raise InputError("X is one column (a series); give a frame, for example X.to_frame().", parameter="X")
-    if isinstance(X, np.ma.MaskedArray):
-        raise InputError(
-            "X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.", parameter="X"
         )
     array = np.asarray(X)
     if isinstance(X, (list, tuple)) and array.dtype.kind in "US":

@@ -281,14 +281,7 @@ def _choose_values(values: list[Any], privileged: Privileged, name: Any, width: 
         )
     if callable(privileged):
         # Of objects, so that a tuple is not taken for a row.
-        mask = np.asarray(privileged(pd.Series(values, dtype=object).to_numpy()), dtype=object)
-        if mask.shape != (len(values),):
-            raise GroupError(
-                f"privileged, a function of the values of {name!r}, must return one boolean for "
-                f"each value; it returned shape {mask.shape} for {len(values)} values.",
-                parameter="privileged",
-            )
-        return mask.astype(np.bool_)
+        return _call(privileged, pd.Series(values, dtype=object).to_numpy(), name)
     wanted = list(privileged) if _is_several(privileged, width) else [privileged]
     if width > 1 and not (wanted and all(isinstance(v, tuple) and len(v) == width for v in wanted)):
         raise GroupError(
@@ -326,17 +319,21 @@ def split_quantity(table: Table, column: int, privileged: Privileged, name: Hash
         above = values >= left if privileged.closed_left else values > left
         below = values <= right if privileged.closed_right else values < right
         side[rows] = above & below
-        return side
+    else:
+        side[rows] = _call(privileged, values, name)
+    return side
+
+
+def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:
+    """Return which values a function calls privileged."""
     mask = np.asarray(privileged(values))
-    if mask.shape != values.shape or mask.dtype != np.bool_:
+    if mask.shape != values.shape or (values.dtype != object and mask.dtype != np.bool_):
         raise GroupError(
-            f"privileged, a function of the values of {name!r}, must return one boolean for each "
-            f"value; it returned an array of type {mask.dtype} and shape {mask.shape} for "
-            f"{len(values)} values.",
+            f"privileged, a function of the values of {name!r}, must return one boolean for each value; it "
+            f"returned an array of type {mask.dtype} and shape {mask.shape} for {len(values)} values.",
             parameter="privileged",
         )
-    side[rows] = mask
-    return side
+    return mask.astype(np.bool_)
 
 
 def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
