@@ -76,18 +76,11 @@ class Progress:
 def _bar(what: str, total: float) -> Any:
     """Show a bar and return it; rich is imported only here, where a bar is needed."""
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.progress import TextColumn
 
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=Console(stderr=True),
-    )
+    speed = TextColumn("left, {task.fields[speed]}")
+    bar = Bar(*Bar.get_default_columns(), speed, console=Console(stderr=True))
     bar.add_task(what, total=total, speed="")
     bar.start()
     return bar

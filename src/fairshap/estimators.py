@@ -95,18 +95,16 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         How rows are matched: "nearest", "emd", "sinkhorn" or "sliced", a matcher such as
         ``NearestMatcher(n_neighbors=5)``, or any object with a method ``match``; see :func:`fairshap.match`.
     selector : Selector, default=None
-        Chooses the cells to edit: :class:`Threshold`, :class:`Budget`, :class:`OptimalSubset` or
-        :class:`Iterative`.
+        Chooses the cells: :class:`Threshold`, :class:`Budget`, :class:`OptimalSubset`, :class:`Iterative`.
     constraints : EditConstraints, default=None
         Which cells may be edited.
     explainer : Explainer, default=None
         How the Shapley values are computed, and which columns are switched together.
     counterfactuals : {None, "edited", "all"} or float, default=None
         Counterfactual augmentation: the edited rows, all rows, or with a number those whose risk is at least
-        that, are added to the table with their sensitive value switched, below the rows. If there are more
-        than two values, one row is added for each. A row and its counterfactuals share its weight
-        (``sample_weight_``), so whoever trains on the table must pass the weights on. A pipeline does not: a
-        row with a counterfactual then counts twice.
+        that, are added below the rows with their sensitive value switched, once for each other value. A row
+        and its counterfactuals share its weight (``sample_weight_``), so whoever trains on the table must
+        pass the weights on. A pipeline does not: a row with a counterfactual then counts twice.
     min_group_size : int, default=None
         Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
     random_state : int, RandomState instance or None, default=None
@@ -143,8 +141,7 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         One line per row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``. The
         explained model's risk before and after the edits, the sum of the edited Shapley values, and the
         interaction residual I, which comes from the game and not from the two risks:
-        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair. Computed when it is first asked
-        for.
+        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair.
     n_features_in_ : int
         The number of columns of the table.
     feature_names_in_ : ndarray of str
@@ -243,9 +240,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         -------
         X_fair : data frame or array
             A copy of X with the edits made: same type, rows, order, index, columns and dtypes.
-            Counterfactuals come after the rows.
         y : array-like
-            A copy of the target, which is not edited; with that of the counterfactuals.
+            A copy of the target, which is not edited. Counterfactuals come last in both.
         """
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
@@ -264,26 +260,22 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
         self.threshold_ = recipe.selector.reach(explanation.default_threshold)
         self.__dict__.pop("_evidence", None)
-        self.summary_ = self._summarize()
+        self.summary_ = {
+            "n_rows": len(explanation),
+            "n_edits": len(self.edits_),
+            "n_edited_rows": len(np.unique(self.edits_.row)),
+            "n_counterfactuals": len(self.counterfactual_of_),
+            "edits_by_column": dict(Counter(self.edits_.column).most_common()),
+            "mean_risk": explanation.mean_risk,
+            "threshold": self.threshold_,
+            "route": explanation.route,
+        }
         if not len(self.edits_) and not len(self.counterfactual_of_):
             reason = why_nothing(explanation, recipe)
             if is_risk(self.counterfactuals):
                 reason = f"{reason[:-1]}; and no row has a risk of {self.counterfactuals:g} or more."
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         return repaired.X, repaired.y
-
-    def _summarize(self) -> dict[str, Any]:
-        explanation, edits = self.explanation_, self.edits_
-        return {
-            "n_rows": len(explanation),
-            "n_edits": len(edits),
-            "n_edited_rows": len(np.unique(edits.row)),
-            "n_counterfactuals": len(self.counterfactual_of_),
-            "edits_by_column": dict(Counter(edits.column).most_common()),
-            "mean_risk": explanation.mean_risk,
-            "threshold": self.threshold_,
-            "route": explanation.route,
-        }
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -342,11 +334,6 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
 
         The paper bounds the one by a constant times the other for smooth models; the dashed line is the
         smallest constant that holds for these rows. It needs matplotlib, the extra ``plots``.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; by default on new ones.
         """
         check_is_fitted(self)
         return self._evidence.certificate.plot(ax)
@@ -375,17 +362,15 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         Parameters
         ----------
         X_test, y_test : data frame or array, array-like, optional
-            A held-out set, for fairness before and after. Without it both models are compared by
-            cross-validation on the table itself, on the folds of :func:`fairshap.evaluate`, without sample
-            weights. With more than two labels, a quantity, or an attribute beside the table there is no
-            comparison.
+            A held-out set, for fairness before and after; by default the models are cross-validated on the
+            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels, a
+            quantity, or an attribute beside the table there is no comparison.
         positive : label, optional
             The positive label; by default the larger of two.
         retrained : classifier, optional
             The model that was trained on the repaired table, for X_test; by default it is trained here.
         evaluation : Evaluation, optional
-            What :func:`fairshap.evaluate` returned, if the models have been compared already: its first two
-            methods are shown as before and after.
+            What :func:`fairshap.evaluate` returned, whose first two methods are shown as before and after.
         tuning : Tuning, optional
             The search that the repair came from; see :func:`fairshap.tune`.
         audit : bool, default=False
@@ -536,7 +521,11 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
 def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     """Return why there are no edits, in words."""
     values, attribute = explanation.values, explanation.problem.groups.name
-    largest, span, risk = (_largest(v) for v in (values, np.abs(values), explanation.risk))
+    # Minus infinity, where none is known.
+    largest, span, risk = (
+        float(np.max(v, where=~np.isnan(v), initial=-np.inf))
+        for v in (values, np.abs(values), explanation.risk)
+    )
     if not len(explanation.match_plan):
         return "no row has a reference."
     if not (risk or span > 0):
@@ -555,8 +544,3 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     if given and is_enough:
         why = f"the largest Shapley value is {largest:.3g}, but none is left within {', '.join(given)}"
     return f"{why}, and the mean risk is {mean:.3g}."
-
-
-def _largest(values: Floats) -> float:
-    """Return the largest of the values that are known, minus infinity if there are none."""
-    return float(np.max(values, where=~np.isnan(values), initial=-np.inf))

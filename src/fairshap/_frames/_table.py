@@ -223,7 +223,6 @@ class Players:
     names: tuple[Hashable, ...]
     #: The player of each column.
     of_column: Ints
-    #: The names of the columns.
     columns: tuple[Hashable, ...]
 
     @classmethod

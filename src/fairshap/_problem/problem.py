@@ -38,7 +38,6 @@ _COPIES = 5
 class Problem:
     """A table, the sensitive attribute that goes with it, and the groups that it makes."""
 
-    #: The user's table.
     own: Table
     #: What the model sees: the user's table, and the attribute as a last column if that does not hold it.
     table: Table

@@ -42,7 +42,6 @@ class Target:
     codes: Ints
     #: What each code stands for, in words.
     names: tuple[str, ...]
-    #: The target itself.
     values: NDArray[Any]
     #: The different labels, sorted; None for a quantity.
     classes: NDArray[Any] | None = None
