@@ -40,15 +40,14 @@ _PATIENCE = 2.0
 class Progress:
     """A bar on standard error for long work, with the speed and the time left.
 
-    ``total`` is the amount of work, in any unit. Of rows the bar shows the number per second, of any other
-    ``unit`` the number.
+    ``total`` is the amount of work, in any unit.
 
     >>> with Progress("Matching", total=2, verbose=0) as progress:
     ...     progress.advance(rows=1, work=1)
     """
 
-    def __init__(self, what: str, total: float, verbose: int, unit: str = "rows") -> None:
-        self.what, self.total, self.verbose, self.unit = what, total, verbose, unit
+    def __init__(self, what: str, total: float, verbose: int) -> None:
+        self.what, self.total, self.verbose = what, total, verbose
         self.rows, self.work = 0, 0.0
         self._bar: Any = None
 
@@ -64,8 +63,7 @@ class Progress:
         if self._bar is None and self.verbose and elapsed > _PATIENCE:
             self._bar = _bar(self.what, self.total)
         if self._bar is not None:
-            is_rows = self.unit == "rows"
-            speed = f"{self.rows / elapsed:,.0f} rows/s" if is_rows else f"{self.rows} {self.unit}"
+            speed = f"{self.rows / elapsed:,.0f} rows/s"
             self._bar.update(self._bar.task_ids[0], completed=self.work, speed=speed)
 
     def __exit__(self, *error: object) -> None:
