@@ -142,10 +142,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         explained model's risk before and after the edits, the sum of the edited Shapley values, and the
         interaction residual I, which comes from the game and not from the two risks:
         ``dr_after = dr_before - sum_phi + residual`` checks the whole repair.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------

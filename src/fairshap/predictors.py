@@ -176,10 +176,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
     classes_ : ndarray, shape (classes,)
         The labels.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------
@@ -229,10 +227,8 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
         The retrained regressor, which predicts.
     repair_ : FairSHAP
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------
