@@ -206,28 +206,30 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
                 "the column out of X.",
                 parameter="sensitive_features",
             )
-    cells = alone.column(k)
-    # The last place is for a missing value, whose code is -1.
-    values = [*alone.store.values(k, alone.distinct(k)), None]
-    if table.is_array and table.store.native.dtype.kind in "biuf":
-        # Its own numbers, or for words their order of appearance.
-        if alone.is_numeric(k):
-            return cells
-        if all(value is None or isinstance(value, Number) for value in values):
-            return np.array([np.nan if value is None else float(value) for value in values])[cells]
-        if is_fitted:
-            raise InputError(
-                "sensitive_features holds words and X is an array of numbers; give the numbers that the "
-                "model was fitted with instead of the words.",
-                parameter="sensitive_features",
-            )
-        return np.where(cells < 0, np.nan, cells.astype(np.float64))
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, k]
+    cells = alone.column(k)
+    takes_numbers = table.is_array and table.store.native.dtype.kind in "biuf"
     if alone.is_numeric(k):
-        numbers = alone.store.values(k, np.arange(alone.n_rows))
-        return [None if is_missing(number) else number for number in numbers]
-    return [values[code] for code in cells.tolist()]
+        if takes_numbers:
+            return cells
+        return [
+            None if is_missing(value) else value for value in alone.store.values(k, np.arange(len(cells)))
+        ]
+    # The last place is for a missing value, whose code is -1.
+    values = [*alone.store.values(k, alone.distinct(k)), None]
+    if not takes_numbers:
+        return [values[code] for code in cells.tolist()]
+    if all(value is None or isinstance(value, Number) for value in values):
+        return np.array([np.nan if value is None else float(value) for value in values])[cells]
+    if is_fitted:
+        raise InputError(
+            "sensitive_features holds words and X is an array of numbers; give the numbers that the "
+            "model was fitted with instead of the words.",
+            parameter="sensitive_features",
+        )
+    # Words become numbers in the order of their appearance.
+    return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
 
 def _is_copy(alone: Table, k: int, table: Table, position: int) -> bool:
