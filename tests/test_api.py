@@ -65,7 +65,7 @@ def test_the_version_is_the_package_s():
 
 def test_every_error_and_warning_stands_in_the_tree():
     tree = exceptions.__doc__
-    for name in exceptions.__all__:
+    for name in (name for name in vars(exceptions) if not name.startswith("_")):
         assert re.search(rf"\b{name}\b", tree), name
 
 

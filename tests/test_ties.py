@@ -26,7 +26,7 @@ from fairshap import (
     datasets,
     match,
 )
-from fairshap._ties import exceeds, floor_of, reaches, steps
+from fairshap._problem.target import exceeds, floor_of, reaches, steps
 from fairshap.attribution import _explain
 from fairshap.attribution._calls import _is_clear
 from fairshap.exceptions import FairshapWarning, NothingToRepairWarning

@@ -38,31 +38,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name that is not itself a module, in the order of the flow.
-_MODULES = {
-    "FairSHAP": "estimators",
-    "FairSHAPClassifier": "predictors",
-    "FairSHAPRegressor": "predictors",
-    "match": "matching",
-    "MatchPlan": "matching",
-    "NearestMatcher": "matching",
-    "TransportMatcher": "matching",
-    "explain": "attribution",
-    "Explainer": "attribution",
-    "Explanation": "attribution",
-    "select_edits": "edits",
-    "Edits": "edits",
-    "EditConstraints": "edits",
-    "Threshold": "edits",
-    "Budget": "edits",
-    "OptimalSubset": "edits",
-    "Iterative": "edits",
-    "evaluate": "model_selection",
-    "tune": "model_selection",
-    "budget_curve": "model_selection",
-    "holdout_check": "model_selection",
-    "ColumnEncoder": "_models",
+# Where the public names are that are not themselves modules, in the order of the flow.
+_NAMES = {
+    "estimators": "FairSHAP",
+    "predictors": "FairSHAPClassifier FairSHAPRegressor",
+    "matching": "match MatchPlan NearestMatcher TransportMatcher",
+    "attribution": "explain Explainer Explanation",
+    "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
+    "model_selection": "evaluate tune budget_curve holdout_check",
+    "_models": "ColumnEncoder",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "FairSHAP",

@@ -23,14 +23,6 @@ def write_atomically(
     A link stays a link: the file that it points to is replaced. A device such as ``/dev/stdout`` is written
     to directly. An existing file is replaced only with ``force``, and keeps its permissions; ``source``, the
     file that the content was made from, is never replaced.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
-    >>> write_atomically(path, lambda file: file.write(b"new"))
-    >>> path.read_text()
-    'new'
     """
     given = Path(path)
     target = given.resolve()
@@ -92,11 +84,9 @@ def _check_may_write(given: Path, target: Path, force: bool, source: str | os.Pa
 
 
 def _explain(path: Path, error: OSError) -> str:
-    name = str(path)
+    why = f": {error.strerror or error}."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"{name!r} cannot be written, the disk is full ({error.strerror}); nothing was replaced."
+        why = f", the disk is full ({error.strerror}); nothing was replaced."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return (
-            f"{name!r} cannot be written, its folder is read-only for you ({error.strerror}); give another."
-        )
-    return f"{name!r} cannot be written: {error.strerror or error}."
+        why = f", its folder is read-only for you ({error.strerror}); give another."
+    return f"{str(path)!r} cannot be written{why}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from fairshap.exceptions import FairshapWarning
+from fairshap.exceptions import FairshapWarning, InputError
 
 # People say one and the column says the other.
 _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "ethnicity"}
@@ -15,8 +15,6 @@ _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "eth
 def listing(items: Iterable[Any], limit: int = 8) -> str:
     """Write the items one after the other, the rest counted.
 
-    Examples
-    --------
     >>> listing(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
     """
@@ -29,8 +27,6 @@ def listing(items: Iterable[Any], limit: int = 8) -> str:
 def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
     """Return a closing hint that names the known item nearest to what was wanted, or nothing.
 
-    Examples
-    --------
     >>> did_you_mean("Sex", ["age", "sex"])
     " Did you mean 'sex'?"
     >>> did_you_mean("1", [0, 1])
@@ -46,6 +42,14 @@ def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
         return f" Did you mean {synonym!r}?"
     close = get_close_matches(str(wanted).casefold(), list(texts), n=1)
     return f" Did you mean {texts[close[0]]!r}?" if close else ""
+
+
+def unknown(parameter: str, value: object, known: Sequence[Any]) -> InputError:
+    """Return the error for a value that is none of the known ones."""
+    hint = did_you_mean(value, known)
+    return InputError(
+        f"{parameter}={value!r} is not known; give one of {listing(known)}.{hint}", parameter=parameter
+    )
 
 
 def warn(message: str, category: type[FairshapWarning], parameter: str | None = None) -> None:

@@ -1,9 +1,8 @@
-"""A progress bar for long work."""
+"""Long work: in threads, and with a progress bar."""
 
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 Result = TypeVar("Result")
@@ -41,30 +40,15 @@ _PATIENCE = 2.0
 class Progress:
     """A bar on standard error for long work, with the speed and the time left.
 
-    Parameters
-    ----------
-    what : str
-        What is being done, in one word.
-    total : float
-        The amount of work, in any unit.
-    verbose : int or bool
-        Whether to show a bar.
-    unit : str
-        What is counted: of rows the bar shows the number per second, of anything else the number.
+    ``total`` is the amount of work, in any unit.
 
-    Examples
-    --------
     >>> with Progress("Matching", total=2, verbose=0) as progress:
     ...     progress.advance(rows=1, work=1)
     """
 
-    def __init__(self, what: str, total: float, verbose: int, unit: str = "rows") -> None:
-        self.what = what
-        self.unit = unit
-        self.total = total
-        self.verbose = verbose
-        self.rows = 0
-        self.work = 0.0
+    def __init__(self, what: str, total: float, verbose: int) -> None:
+        self.what, self.total, self.verbose = what, total, verbose
+        self.rows, self.work = 0, 0.0
         self._bar: Any = None
 
     def __enter__(self) -> Self:
@@ -79,17 +63,10 @@ class Progress:
         if self._bar is None and self.verbose and elapsed > _PATIENCE:
             self._bar = _bar(self.what, self.total)
         if self._bar is not None:
-            speed = (
-                f"{self.rows / elapsed:,.0f} rows/s" if self.unit == "rows" else f"{self.rows} {self.unit}"
-            )
+            speed = f"{self.rows / elapsed:,.0f} rows/s"
             self._bar.update(self._bar.task_ids[0], completed=self.work, speed=speed)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -97,18 +74,11 @@ class Progress:
 def _bar(what: str, total: float) -> Any:
     """Show a bar and return it; rich is imported only here, where a bar is needed."""
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.progress import TextColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    bar = Bar(*columns, console=Console(stderr=True))
+    speed = TextColumn("left, {task.fields[speed]}")
+    bar = Bar(*Bar.get_default_columns(), speed, console=Console(stderr=True))
     bar.add_task(what, total=total, speed="")
     bar.start()
     return bar

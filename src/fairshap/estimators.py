@@ -2,6 +2,8 @@
 
 import copy
 from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,14 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
 from fairshap._messages import warn
-from fairshap._models import (
-    Weighing,
-    default_estimator,
-    fit_model,
-    fit_weighted,
-    is_frozen,
-    takes_quantities,
-)
+from fairshap._models import Weighing, default_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
 from fairshap._typing import Floats, Native
 from fairshap.attribution import Explainer, Explanation
@@ -38,18 +33,31 @@ if TYPE_CHECKING:
     from fairshap.report import Report
 
 # What a fitted sampler knows of single rows, and the model, which may hold rows itself.
-_OF_ROWS = (
-    "model_",
-    "explanation_",
-    "edits_",
-    "counterfactual_of_",
-    "sample_weight_",
-    "_evidence",
-    "_target",
-)
+_OF_ROWS = ("model_", "explanation_", "edits_", "counterfactual_of_", "sample_weight_", "_evidence")
 
 
-class FairSHAP(SamplerMixin, BaseEstimator):
+class Routed:
+    """Hands weights that its method ``_caller`` is given on to the estimator, as their requests say."""
+
+    _caller: str
+    _estimator: Callable[..., Any]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata this estimator takes and what it hands on to its estimator."""
+        mapping = MethodMapping().add(caller=self._caller, callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._estimator(), method_mapping=mapping)
+
+    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
+        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
+        if sample_weight is None:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, self._caller, sample_weight=sample_weight).estimator.fit)
+        return {"sample_weight": sample_weight}
+
+
+class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     """Edit the few cells that make a model treat otherwise equal people differently.
 
     A model is fitted on the table and explained on it. Every row is matched with its nearest row of the other
@@ -87,18 +95,16 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         How rows are matched: "nearest", "emd", "sinkhorn" or "sliced", a matcher such as
         ``NearestMatcher(n_neighbors=5)``, or any object with a method ``match``; see :func:`fairshap.match`.
     selector : Selector, default=None
-        Chooses the cells to edit: :class:`Threshold`, :class:`Budget`, :class:`OptimalSubset` or
-        :class:`Iterative`.
+        Chooses the cells: :class:`Threshold`, :class:`Budget`, :class:`OptimalSubset`, :class:`Iterative`.
     constraints : EditConstraints, default=None
         Which cells may be edited.
     explainer : Explainer, default=None
         How the Shapley values are computed, and which columns are switched together.
     counterfactuals : {None, "edited", "all"} or float, default=None
         Counterfactual augmentation: the edited rows, all rows, or with a number those whose risk is at least
-        that, are added to the table with their sensitive value switched, below the rows. If there are more
-        than two values, one row is added for each. A row and its counterfactuals share its weight
-        (``sample_weight_``), so whoever trains on the table must pass the weights on. A pipeline does not: a
-        row with a counterfactual then counts twice.
+        that, are added below the rows with their sensitive value switched, once for each other value. A row
+        and its counterfactuals share its weight (``sample_weight_``), so whoever trains on the table must
+        pass the weights on. A pipeline does not: a row with a counterfactual then counts twice.
     min_group_size : int, default=None
         Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
     random_state : int, RandomState instance or None, default=None
@@ -135,12 +141,9 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         One line per row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``. The
         explained model's risk before and after the edits, the sum of the edited Shapley values, and the
         interaction residual I, which comes from the game and not from the two risks:
-        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair. Computed when it is first asked
-        for.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------
@@ -156,6 +159,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     True
     """
 
+    _caller = "fit_resample"
     # Found out if a model is ever trained on rows that have counterfactuals.
     _weighing: Weighing | None = None
 
@@ -234,9 +238,8 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         -------
         X_fair : data frame or array
             A copy of X with the edits made: same type, rows, order, index, columns and dtypes.
-            Counterfactuals come after the rows.
         y : array-like
-            A copy of the target, which is not edited; with that of the counterfactuals.
+            A copy of the target, which is not edited. Counterfactuals come last in both.
         """
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
@@ -254,27 +257,23 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
         self.threshold_ = recipe.selector.reach(explanation.default_threshold)
-        self._evidence, self._target = Evidence(explanation, self.edits_), y
-        self.summary_ = self._summarize()
+        self.__dict__.pop("_evidence", None)
+        self.summary_ = {
+            "n_rows": len(explanation),
+            "n_edits": len(self.edits_),
+            "n_edited_rows": len(np.unique(self.edits_.row)),
+            "n_counterfactuals": len(self.counterfactual_of_),
+            "edits_by_column": dict(Counter(self.edits_.column).most_common()),
+            "mean_risk": explanation.mean_risk,
+            "threshold": self.threshold_,
+            "route": explanation.route,
+        }
         if not len(self.edits_) and not len(self.counterfactual_of_):
             reason = why_nothing(explanation, recipe)
             if is_risk(self.counterfactuals):
                 reason = f"{reason[:-1]}; and no row has a risk of {self.counterfactuals:g} or more."
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         return repaired.X, repaired.y
-
-    def _summarize(self) -> dict[str, Any]:
-        explanation, edits = self.explanation_, self.edits_
-        return {
-            "n_rows": len(explanation),
-            "n_edits": len(edits),
-            "n_edited_rows": len(np.unique(edits.row)),
-            "n_counterfactuals": len(self.counterfactual_of_),
-            "edits_by_column": dict(Counter(edits.column).most_common()),
-            "mean_risk": explanation.mean_risk,
-            "threshold": self.threshold_,
-            "route": explanation.route,
-        }
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -294,12 +293,16 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     def __getattr__(self, name: str) -> Any:
         if name in (*_OF_ROWS, "certificate_"):
             check_is_fitted(self)
-            shown = {"_evidence": "certificate_", "_target": "y"}.get(name, name)
+            shown = "certificate_" if name == "_evidence" else name
             raise AttributeError(
                 f"{shown} is not part of a pickled {type(self).__name__}, because it tells of single rows. "
                 "Set keep_data=True before pickling, or fit again."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(self.explanation_, self.edits_)
 
     @property
     def certificate_(self) -> Native:
@@ -329,11 +332,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
 
         The paper bounds the one by a constant times the other for smooth models; the dashed line is the
         smallest constant that holds for these rows. It needs matplotlib, the extra ``plots``.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; by default on new ones.
         """
         check_is_fitted(self)
         return self._evidence.certificate.plot(ax)
@@ -362,17 +360,15 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         Parameters
         ----------
         X_test, y_test : data frame or array, array-like, optional
-            A held-out set, for fairness before and after. Without it both models are compared by
-            cross-validation on the table itself, on the folds of :func:`fairshap.evaluate`, without sample
-            weights. With more than two labels, a quantity, or an attribute beside the table there is no
-            comparison.
+            A held-out set, for fairness before and after; by default the models are cross-validated on the
+            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels, a
+            quantity, or an attribute beside the table there is no comparison.
         positive : label, optional
             The positive label; by default the larger of two.
         retrained : classifier, optional
             The model that was trained on the repaired table, for X_test; by default it is trained here.
         evaluation : Evaluation, optional
-            What :func:`fairshap.evaluate` returned, if the models have been compared already: its first two
-            methods are shown as before and after.
+            What :func:`fairshap.evaluate` returned, whose first two methods are shown as before and after.
         tuning : Tuning, optional
             The search that the repair came from; see :func:`fairshap.tune`.
         audit : bool, default=False
@@ -420,17 +416,6 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
         return self.fit_resample(X, y, **params)
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata this estimator takes and what it hands on to its estimator."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._estimator(),
-                method_mapping=MethodMapping().add(caller="fit_resample", callee="fit"),
-            )
-        )
-
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 
     def _estimator(self, is_quantity: bool = False) -> Any:
@@ -472,9 +457,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
     def _recipe(self, threshold: float | None = None) -> Recipe:
         """Return how the table is repaired once it is explained."""
         return Recipe(
-            make_selector(self.selector, threshold),
-            make_constraints(self.constraints),
-            self.counterfactuals,
+            make_selector(self.selector, threshold), make_constraints(self.constraints), self.counterfactuals
         )
 
     def _explain(
@@ -498,11 +481,7 @@ class FairSHAP(SamplerMixin, BaseEstimator):
         if known is not None:
             return explain_matched(model, problem, known.match_plan, features, options)
         plan = match_rows(
-            problem,
-            self.matcher,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            random_state=self.random_state,
+            problem, self.matcher, n_jobs=self.n_jobs, verbose=self.verbose, random_state=self.random_state
         )
         return explain_matched(model, problem, plan, features, options)
 
@@ -536,19 +515,15 @@ class FairSHAP(SamplerMixin, BaseEstimator):
             self._weighing = Weighing.of(estimator, X, values)
         return fit_weighted(estimator, X, values, sample_weight, self._weighing)
 
-    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
-        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
-        if sample_weight is None:
-            return {}
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit_resample", sample_weight=sample_weight).estimator.fit)
-        return {"sample_weight": sample_weight}
-
 
 def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     """Return why there are no edits, in words."""
     values, attribute = explanation.values, explanation.problem.groups.name
-    largest, span, risk = (_largest(v) for v in (values, np.abs(values), explanation.risk))
+    # Minus infinity, where none is known.
+    largest, span, risk = (
+        float(np.max(v, where=~np.isnan(v), initial=-np.inf))
+        for v in (values, np.abs(values), explanation.risk)
+    )
     if not len(explanation.match_plan):
         return "no row has a reference."
     if not (risk or span > 0):
@@ -567,8 +542,3 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     if given and is_enough:
         why = f"the largest Shapley value is {largest:.3g}, but none is left within {', '.join(given)}"
     return f"{why}, and the mean risk is {mean:.3g}."
-
-
-def _largest(values: Floats) -> float:
-    """Return the largest of the values that are known, minus infinity if there are none."""
-    return float(np.max(values, where=~np.isnan(values), initial=-np.inf))

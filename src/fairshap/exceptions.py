@@ -18,35 +18,6 @@
 An error or a warning about a parameter has its name as ``.parameter``.
 """
 
-__all__ = [
-    "CellTypeError",
-    "ColumnError",
-    "CopiedAttributeWarning",
-    "FairshapError",
-    "FairshapWarning",
-    "FewReferencesWarning",
-    "FileError",
-    "FileFormatError",
-    "GroupError",
-    "InputError",
-    "LedgerError",
-    "MarginWarning",
-    "MissingExtraError",
-    "ModelError",
-    "NotConvergedError",
-    "NotConvergedWarning",
-    "NoiseWarning",
-    "NothingToRepairWarning",
-    "OrderWarning",
-    "PooledGroupsWarning",
-    "SkippedWarning",
-    "TargetError",
-    "UnmatchedRowsWarning",
-    "UnseenGroupsWarning",
-    "WeightsWarning",
-    "WorseModelWarning",
-]
-
 
 class _About(Exception):  # noqa: N818
     """Has the name of the parameter that it is about, None if there is none."""

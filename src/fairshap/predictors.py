@@ -7,22 +7,14 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
-from fairshap._models import (
-    Weighing,
-    default_estimator,
-    fit_model,
-    fit_weighted,
-    is_frozen,
-    takes_quantities,
-)
+from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import read_target
 from fairshap._typing import Floats, Native
-from fairshap.estimators import FairSHAP
+from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import InputError, ModelError
 
 
@@ -36,9 +28,10 @@ def _final_has(method: str) -> Any:
     return check
 
 
-class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
+class _FairSHAPPredictor(Routed, MetaEstimatorMixin, BaseEstimator):
     """A predictor that is trained on the table that :class:`FairSHAP` repaired."""
 
+    _caller = "fit"
     _is_regression = False
 
     def __init__(self, repair: FairSHAP | None = None, estimator: Any = None) -> None:
@@ -103,22 +96,9 @@ class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
 
     def _estimator(self) -> Any:
         """Return the estimator that is retrained: the given one, or the one that the repair explains."""
-        estimator = self.estimator
-        if estimator is None:
-            estimator = getattr(self.repair, "estimator", None)
-        if estimator is None:
-            estimator = default_estimator(getattr(self.repair, "random_state", None), self._is_regression)
-            if get_config()["enable_metadata_routing"]:
-                estimator.set_fit_request(sample_weight=True)
+        repair = self.repair if isinstance(self.repair, FairSHAP) else FairSHAP()
+        estimator = repair._estimator(self._is_regression) if self.estimator is None else self.estimator
         return estimator.estimator if is_frozen(estimator) else estimator
-
-    def _fit_params(self, sample_weight: Any) -> dict[str, Any]:
-        """Return what the fit of the estimator is given of the user's weights: all, unless routed."""
-        if sample_weight is None:
-            return {}
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit", sample_weight=sample_weight).estimator.fit)
-        return {"sample_weight": sample_weight}
 
     def _weigh(
         self, repair: FairSHAP, estimator: Any, X: Native, y: Any, sample_weight: Any
@@ -163,17 +143,6 @@ class _FairSHAPPredictor(MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata this estimator takes and what it hands on to its estimator."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._estimator(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
-
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
         if tags.classifier_tags is not None and inner.classifier_tags is not None:
@@ -207,10 +176,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
     classes_ : ndarray, shape (classes,)
         The labels.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------
@@ -260,10 +227,8 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
         The retrained regressor, which predicts.
     repair_ : FairSHAP
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
-    n_features_in_ : int
-        The number of columns of the table.
-    feature_names_in_ : ndarray of str
-        Their names, if the table is a frame whose names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        The number of columns of the table, and their names, if these are all strings.
 
     See Also
     --------

@@ -1,4 +1,5 @@
 import decimal
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -93,10 +94,18 @@ def test_assigning_changes_these_cells_and_no_type(people, library):
     assert dtypes(changed) == dtypes(frame)
 
 
-def test_a_new_category_can_be_assigned_in_arrow():
-    frame = pa.table({"town": pa.array(["x", "y", None]).dictionary_encode()})
-    changed = open_store(frame).assign({0: (np.array([2]), ["z"])})
-    assert changed["town"].to_pylist() == ["x", "y", "z"]
+@pytest.mark.parametrize(
+    "cells", [["x", "y", "z"], [date(2020, 1, day) for day in (1, 2, 3)], [1.5, 2.5, 3.5]]
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_new_category_can_be_assigned_in_arrow(cells, ordered):
+    kind = pa.dictionary(pa.int8(), pa.array(cells).type, ordered)
+    first, second, third = cells
+    # Two chunks, each with a dictionary of its own.
+    chunks = [pa.array(part).dictionary_encode().cast(kind) for part in ([first, None], [second, first])]
+    frame = pa.table({"town": pa.chunked_array(chunks)})
+    changed = open_store(frame).assign({0: (np.array([3, 1, 0]), [second, third, None])})
+    assert changed["town"].to_pylist() == [None, third, second, second]
     assert changed.schema == frame.schema
 
 
@@ -213,7 +222,7 @@ def test_long_stays_in_arrow_can_be_read():
 def test_positions_of_array_columns_may_count_from_the_end():
     table = Table.read(np.zeros((2, 3)))
     assert table.position(-1) == 2
-    with pytest.raises(ColumnError, match="which has 3 columns, 0 to 2"):
+    with pytest.raises(ColumnError, match="X has 3 columns, 0 to 2"):
         table.position(3)
     with pytest.raises(ColumnError, match="X is an array"):
         table.position("sex")

@@ -30,6 +30,13 @@ def test_the_privileged_side_is_found(values, privileged):
     assert groups_of(values, privileged).side.tolist() == [1, 0, 1]
 
 
+def test_one_column_whose_name_is_a_tuple_is_one_attribute():
+    X = pd.DataFrame({("person", "sex"): ["m", "f", "m"], ("person", "age"): [1, 2, 3]})
+    groups = Problem.read(X, sensitive=("person", "sex"), privileged="m").groups
+    assert groups.name == ("person", "sex")
+    assert groups.side.tolist() == [1, 0, 1]
+
+
 def test_every_privileged_value_is_compared_with_every_other():
     groups = groups_of(["w", "b", "h", "a", "b"], ["w", "a"])
     assert groups.values == (("b", "h"), ("w", "a"))

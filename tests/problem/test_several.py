@@ -220,7 +220,7 @@ def test_gaps_are_taken_between_groups():
         ({"sensitive": ["sex", "race"], "privileged": "m"}, GroupError, "does not name a value of each of"),
         ({"sensitive": ["sex", "race"], "privileged": ["m", "p"]}, GroupError, "give a tuple"),
         ({"sensitive": ["sex", "race"], "privileged": ("m", "z")}, GroupError, "does not occur"),
-        ({"sensitive": ["sex", "age"], "privileged": ("m", 30)}, GroupError, "Cut it into ranges first"),
+        ({"sensitive": ["sex", "age"], "privileged": ("m", 30)}, GroupError, "cut it into ranges first"),
         ({"sensitive": ["sex", "race"]}, GroupError, "privileged is not given"),
         ({**BOTH, "comparison": "maximum"}, InputError, r"comparison='maximum' is not known"),
     ],

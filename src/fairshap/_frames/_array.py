@@ -1,7 +1,7 @@
 """Numpy arrays as tables: columns are positions, there is no index."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from fairshap._frames._stores import Cells, Kind, NewColumn, Store, exceeds_floats, factorize
 from fairshap._typing import Codes, Floats, Ints, Native
-from fairshap.exceptions import InputError
+from fairshap.exceptions import ColumnError, InputError
 
 
 class ArrayStore(Store):
     """A two-dimensional numeric, boolean or object array."""
 
     is_array = True
-
     library = "pandas"
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -35,11 +34,20 @@ class ArrayStore(Store):
                 parameter="X",
             )
         self.native: NDArray[Any] = array
-        self.names: tuple[Hashable, ...] = tuple(range(array.shape[1]))
+        self.names = tuple(range(array.shape[1]))
         self.n_rows = array.shape[0]
 
+    def position(self, name: Any, parameter: str = "column") -> int:
+        width = len(self.names)
+        advice = "X is an array: give the column's position, or give X as a data frame with column names."
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            if -width <= name < width:
+                return int(name) % width
+            advice = f"X has {width} columns, 0 to {width - 1}."
+        raise ColumnError(f"{parameter}={name!r} is not a column of X. {advice}", parameter=parameter)
+
     def kind(self, column: int) -> Kind:
-        if self.native.dtype.kind in "iu" and self.n_rows:
+        if self.native.dtype.kind in "iu":
             cells = self.native[:, column]
             return "category" if exceeds_floats(cells.min(), cells.max()) else "numeric"
         if self.native.dtype.kind in "bf":
@@ -50,33 +58,26 @@ class ArrayStore(Store):
         cells = self.native[:, column]
         if cells.dtype.kind in "US":
             return None
-        if cells.dtype.kind == "O":
-            # Text that looks like a number is text: only real numbers make a numeric column.
-            present = cells[~pd.isna(cells)]
-            if any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
-                return None
-            try:
-                return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
-            except (TypeError, ValueError):
-                return None
-        return cells.astype(np.float64)
+        if cells.dtype.kind != "O":
+            return cells.astype(np.float64)
+        # Text that looks like a number is text: only real numbers make a numeric column.
+        present = cells[~pd.isna(cells)]
+        if any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
+            return None
+        try:
+            return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
 
     def numbers(self, column: int) -> Floats:
-        numbers = self._as_numbers(column)
-        if numbers is None:
-            raise InputError(f"column {column} of X does not hold numbers.", parameter="X")
-        return numbers
+        # It is asked for those of numeric columns only.
+        return cast("Floats", self._as_numbers(column))
 
     def codes(self, column: int) -> Codes:
         return factorize(self.native[:, column], column)
 
     def values(self, column: int, rows: Ints) -> list[Any]:
-        values: list[Any] = self.native[rows, column].tolist()
-        return values
-
-    def labels(self, rows: Ints) -> list[Any]:
-        labels: list[Any] = rows.tolist()
-        return labels
+        return list(self.native[rows, column].tolist())
 
     def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
         mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
@@ -96,11 +97,6 @@ class ArrayStore(Store):
         for column, (rows, values) in cells.items():
             changed[rows, column] = values
         return changed
-
-    def append(self, name: Hashable, values: Any) -> "ArrayStore":  # noqa: ARG002
-        column = np.asarray(values)
-        dtype = np.result_type(self.native.dtype, column.dtype)
-        return ArrayStore(np.column_stack([self.native, column]).astype(dtype, copy=False))
 
     def stack(self, other: Store) -> "ArrayStore":
         return ArrayStore(np.concatenate([self.native, other.native]))

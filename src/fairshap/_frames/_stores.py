@@ -1,6 +1,7 @@
-"""Single cells and single columns, whatever table they stand in."""
+"""Tables in the user's own type: what is asked of all of them, and the frames."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
@@ -8,62 +9,10 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import CellTypeError, ColumnError, InputError
-
-# A longer cell is cut: it would bury the table that it stands in.
-_LONGEST = 160
-
-
-def is_missing(cell: Any) -> bool:
-    """Say whether a cell is None, NaN, NaT or NA."""
-    return cell is None or cell is pd.NaT or cell is pd.NA or (isinstance(cell, float) and cell != cell)
-
-
-def factorize(values: Any, name: Hashable) -> Codes:
-    """Return the distinct values numbered in the order of their appearance, -1 where one is missing."""
-    try:
-        codes, _ = pd.factorize(values)
-    except TypeError as error:
-        raise CellTypeError(
-            f"column {name!r} holds a cell that cannot be compared ({error}). A cell must be a string or a "
-            "number, a boolean, a date or missing; leave the column out, or make one of these of it.",
-            parameter="X",
-        ) from error
-    return np.asarray(codes, dtype=np.int32)
-
-
-def exceeds_floats(least: Any, most: Any) -> bool:
-    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal.
-
-    Such numbers are identifiers, not quantities; they are compared as categories.
-    """
-    return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))
-
-
-def show(value: Any, longest: int = _LONGEST) -> str:
-    """Return any cell or name as text, cut if it is very long.
-
-    Examples
-    --------
-    >>> show(None), show(3.0), show(0.1234567), show("a" * 9, longest=5)
-    ('missing', '3', '0.123457', 'aaaa…')
-    """
-    if is_missing(value):
-        return "missing"
-    if isinstance(value, (float, np.floating)):
-        text = f"{value:.6g}"
-    elif isinstance(value, tuple):
-        text = ", ".join(show(item) for item in value)
-    else:
-        text = str(value)
-    # Half a character, which a file in UTF-8 cannot hold, becomes a question mark.
-    text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= longest else text[: longest - 1] + "\u2026"
-
 
 Kind: TypeAlias = Literal["numeric", "category"]
 
@@ -73,8 +22,8 @@ Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 #: For one column: the positions of the rows to change and the values they get.
 Cells: TypeAlias = tuple[Ints, Sequence[Any]]
 
-#: A column that is not in the table yet: its name and a number for each row.
-NewColumn: TypeAlias = tuple[Hashable, Floats]
+#: A column that is not in the table yet: its name and a cell for each row.
+NewColumn: TypeAlias = tuple[Hashable, Any]
 
 
 class Store(ABC):
@@ -92,21 +41,6 @@ class Store(ABC):
 
     def position(self, name: Any, parameter: str = "column") -> int:
         """Return where the named column stands; an error names the parameter that asked for it."""
-        if self.is_array:
-            if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
-                width = len(self.names)
-                if -width <= name < width:
-                    return int(name) % width
-                raise ColumnError(
-                    f"{parameter}={name!r} is not a column of X, which has {width} columns, 0 to "
-                    f"{width - 1}.",
-                    parameter=parameter,
-                )
-            raise ColumnError(
-                f"{parameter}={name!r} is not a column of X. X is an array: give the column's position, "
-                "a whole number, or give X as a data frame with column names.",
-                parameter=parameter,
-            )
         if name in self.names:
             return self.names.index(name)
         raise ColumnError(
@@ -131,9 +65,9 @@ class Store(ABC):
     def values(self, column: int, rows: Ints) -> list[Any]:
         """Return the cells as Python objects."""
 
-    @abstractmethod
     def labels(self, rows: Ints) -> list[Any]:
         """Return the index labels of the rows; their positions where there is no index."""
+        return list(rows.tolist())
 
     @abstractmethod
     def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
@@ -144,15 +78,15 @@ class Store(ABC):
 
     @abstractmethod
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
-        """Return the same rows with these columns: own ones by position, new ones by name and numbers."""
+        """Return the same rows with these columns: own ones by position, new ones by name and cells."""
 
     @abstractmethod
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         """Return the whole table with these cells changed; index and types as they were."""
 
-    @abstractmethod
     def append(self, name: Hashable, values: Any) -> "Store":
         """Return the table with one more column at its end."""
+        return type(self)(self.compose([*range(len(self.names)), (name, values)]))  # type: ignore[call-arg]
 
     @abstractmethod
     def stack(self, other: "Store") -> "Store":
@@ -172,7 +106,7 @@ class FrameStore(Store):
         self.native = native
         self.names = tuple(names)
         self.n_rows = len(native)
-        repeated = sorted({str(name) for name in self.names if self.names.count(name) > 1})
+        repeated = sorted(str(name) for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise ColumnError(
                 f"X has several columns of the same name: {listing(repeated)}. "
@@ -180,9 +114,9 @@ class FrameStore(Store):
                 parameter="X",
             )
 
+    @abstractmethod
     def series(self, column: int) -> "nw.Series[Any]":
         """Return the column as narwhals sees it."""
-        raise NotImplementedError
 
     def kind(self, column: int) -> Kind:
         series = self.series(column)
@@ -191,9 +125,8 @@ class FrameStore(Store):
             return "category"
         if dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration):
             return "numeric"
-        if dtype in (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time):
-            return "category"
-        if series.null_count() == self.n_rows:
+        known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time)
+        if dtype in known or series.null_count() == self.n_rows:
             return "category"
         raise InputError(
             f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
@@ -206,10 +139,12 @@ class FrameStore(Store):
         if series.dtype == nw.Date:
             series = series.cast(nw.Datetime("us"))
         if series.dtype == nw.Datetime:
-            return np.asarray(series.dt.timestamp("us").to_numpy(), dtype=np.float64)
-        if series.dtype == nw.Duration:
-            return np.asarray(series.dt.total_nanoseconds().to_numpy(), dtype=np.float64)
-        return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64)
+            series = series.dt.timestamp("us")
+        elif series.dtype == nw.Duration:
+            series = series.dt.total_nanoseconds()
+        else:
+            series = series.cast(nw.Float64())
+        return np.asarray(series.to_numpy(), dtype=np.float64)
 
 
 class PandasStore(FrameStore):
@@ -228,21 +163,19 @@ class PandasStore(FrameStore):
     def codes(self, column: int) -> Codes:
         return factorize(self.native.iloc[:, column], self.names[column])
 
-    def values(self, column: int, rows: Ints) -> list[Any]:
+    def _take(self, column: int, rows: Ints) -> "pd.Series[Any]":
         cells = self.native.iloc[:, column]
-        values: list[Any] = pd.Series(cells.array.take(rows), dtype=cells.dtype).tolist()
-        return values
+        # With its dtype said, a column of objects is not taken for text.
+        return pd.Series(cells.array.take(rows), dtype=cells.dtype, copy=False)
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        return list(self._take(column, rows).tolist())
 
     def labels(self, rows: Ints) -> list[Any]:
-        labels: list[Any] = self.native.index[rows].tolist()
-        return labels
+        return list(self.native.index[rows].tolist())
 
     def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
-        # With its dtype said, a column of objects is not taken for text.
-        columns = {}
-        for column, rows in enumerate(sources):
-            cells = self.native.iloc[:, column]
-            columns[column] = pd.Series(cells.array.take(rows), dtype=cells.dtype, copy=False)
+        columns = {column: self._take(column, rows) for column, rows in enumerate(sources)}
         mixed = pd.DataFrame(columns, copy=False)
         mixed.columns = self.native.columns
         return mixed if labels is None else mixed.set_axis(self.native.index[labels], axis=0)
@@ -251,10 +184,8 @@ class PandasStore(FrameStore):
         own = [column for column in columns if isinstance(column, int)]
         if len(own) == len(columns):
             return self.native.iloc[:, own]
-        parts: dict[int, Any] = {}
-        for place, part in enumerate(columns):
-            parts[place] = self.native.iloc[:, part] if isinstance(part, int) else part[1]
-        composed = pd.DataFrame(parts, index=self.native.index)
+        parts = [self.native.iloc[:, part] if isinstance(part, int) else part[1] for part in columns]
+        composed = pd.DataFrame(dict(enumerate(parts)), index=self.native.index)
         names = [self.names[part] if isinstance(part, int) else part[0] for part in columns]
         composed.columns = pd.Index(names, tupleize_cols=False, name=self.native.columns.name)
         return composed
@@ -264,12 +195,13 @@ class PandasStore(FrameStore):
         for column, (rows, values) in cells.items():
             series = self.native.iloc[:, column].copy()
             if isinstance(series.dtype, pd.CategoricalDtype):
-                check_categories(values, series.dtype, self.names[column])
+                _check_categories(values, series.dtype, self.names[column])
             series.iloc[rows] = pd.Series(list(values), dtype=series.dtype).array
             changed.isetitem(column, cast("Any", series))
         return changed
 
     def append(self, name: Hashable, values: Any) -> "PandasStore":
+        # Unlike a composed frame, it keeps an index of several levels over its columns.
         extended = self.native.copy(deep=False)
         extended[name] = getattr(values, "array", values)
         return PandasStore(extended)
@@ -279,7 +211,7 @@ class PandasStore(FrameStore):
         for column, name in enumerate(self.names):
             above, below = self.native.iloc[:, column], other.native.iloc[:, column]
             if isinstance(above.dtype, pd.CategoricalDtype):
-                check_categories(below, above.dtype, name)
+                _check_categories(below, above.dtype, name)
                 below = below.astype(above.dtype)
             columns[column] = pd.concat([above, below], ignore_index=True)
         both = pd.DataFrame(columns, copy=False)
@@ -287,13 +219,24 @@ class PandasStore(FrameStore):
         return PandasStore(both)
 
 
+def _check_categories(values: Any, dtype: pd.CategoricalDtype, name: Hashable) -> None:
+    """Raise an error for a category that a column does not know: it would become a missing value."""
+    cells = pd.Series(values, dtype=object)
+    unknown = cells[cells.notna() & ~cells.isin(dtype.categories)]
+    if len(unknown):
+        raise InputError(
+            f"column {name!r} holds {listing(unknown.unique())}, which the categories of the other table "
+            "lack. Give both tables the same categories."
+        )
+
+
 class NarwhalsStore(FrameStore):
     """A polars or pyarrow frame: no index, immutable columns, each of one type."""
 
     def __init__(self, native: Any) -> None:
-        names = native.column_names if isinstance(native, pa.Table) else native.columns
-        super().__init__(native, names)
-        self.library = "pyarrow" if isinstance(native, pa.Table) else "polars"
+        is_arrow = isinstance(native, pa.Table)
+        super().__init__(native, native.column_names if is_arrow else native.columns)
+        self.library = "pyarrow" if is_arrow else "polars"
 
     def _wrap(self) -> "nw.DataFrame[Any]":
         return nw.from_native(self.native, eager_only=True)
@@ -302,21 +245,16 @@ class NarwhalsStore(FrameStore):
         return self._wrap()[:, column]
 
     def codes(self, column: int) -> Codes:
-        coded = _indices(_dictionary(self.series(column).to_arrow()))
-        present = coded >= 0
-        codes = np.full(self.n_rows, -1, dtype=np.int32)
+        array = self.series(column).to_arrow()
+        if isinstance(array, pa.ChunkedArray):
+            array = array.unify_dictionaries().combine_chunks()
+        encoded: Any = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         # A dictionary may hold values that do not occur, in any order: number them anew.
-        codes[present] = factorize(coded[present], self.names[column])
-        return codes
+        return factorize(encoded.indices.to_numpy(zero_copy_only=False), self.names[column])
 
     def values(self, column: int, rows: Ints) -> list[Any]:
         # Arrow keeps nanoseconds, which Python's own dates do not have.
-        values: list[Any] = self.series(column)[rows].to_arrow().to_pylist()
-        return values
-
-    def labels(self, rows: Ints) -> list[Any]:
-        labels: list[Any] = rows.tolist()
-        return labels
+        return list(self.series(column)[rows].to_arrow().to_pylist())
 
     def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
         columns = [self.series(column)[rows].to_native() for column, rows in enumerate(sources)]
@@ -325,53 +263,25 @@ class NarwhalsStore(FrameStore):
         return type(self.native)(dict(zip(self.names, columns, strict=True)))
 
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
-        frame = self._wrap()
-        backend = nw.get_native_namespace(self.native)
+        frame, backend = self._wrap(), nw.get_native_namespace(self.native)
         parts = [
-            frame[:, part]
-            if isinstance(part, int)
-            else nw.new_series(str(part[0]), part[1], nw.Float64(), backend=backend)
+            frame[:, part] if isinstance(part, int) else nw.new_series(str(part[0]), part[1], backend=backend)
             for part in columns
         ]
         return frame.select(*parts).to_native()
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
-        if isinstance(self.native, pa.Table):
-            return self._assign_arrow(cells)
-        changed = []
+        changed = self.native
         for column, (rows, values) in cells.items():
-            series = self.native.to_series(column)
-            new = type(series)(series.name, _to_polars(values, series), dtype=series.dtype)
+            if not all(isinstance(value, float) for value in values):
+                # A NaN among numbers stays one.
+                values = [None if is_missing(value) else value for value in values]
             # Taken from the old cells with the new ones below them: that works for every type.
             source = np.arange(self.n_rows)
             source[rows] = self.n_rows + np.arange(len(rows))
-            changed.append(series.clone().append(new).gather(source))
-        return self.native.with_columns(changed)
-
-    def _assign_arrow(self, cells: Mapping[int, Cells]) -> Native:
-        changed = self.native
-        for column, (rows, values) in cells.items():
-            field = changed.schema.field(column)
-            values = _plain_missing(values)
-            if pa.types.is_dictionary(field.type):
-                new = _assign_dictionary(changed.column(column), rows, values)
-            else:
-                cellwise = np.zeros(self.n_rows, dtype=bool)
-                cellwise[rows] = True
-                in_order = [values[i] for i in np.argsort(rows, kind="stable")]
-                new = pc.replace_with_mask(
-                    changed.column(column), cellwise, pa.array(in_order, type=field.type)
-                )
-            changed = changed.set_column(column, field, new)
+            put = _put_arrow if isinstance(changed, pa.Table) else _put_polars
+            changed = put(changed, column, values, source)
         return changed
-
-    def append(self, name: Hashable, values: Any) -> "NarwhalsStore":
-        if nw.dependencies.is_into_series(values):
-            series = nw.from_native(values, series_only=True).alias(str(name))
-        else:
-            backend = nw.get_native_namespace(self.native)
-            series = nw.new_series(str(name), np.asarray(values).tolist(), backend=backend)
-        return NarwhalsStore(self._wrap().with_columns(series).to_native())
 
     def stack(self, other: Store) -> "NarwhalsStore":
         if isinstance(self.native, pa.Table):
@@ -391,15 +301,22 @@ class NarwhalsStore(FrameStore):
         return NarwhalsStore(self.native.vstack(below.cast(dict(schema))))
 
 
-def check_categories(values: Any, dtype: pd.CategoricalDtype, name: Hashable) -> None:
-    """Raise an error for a category that a column does not know: it would become a missing value."""
-    cells = pd.Series(values, dtype=object)
-    unknown = cells[cells.notna() & ~cells.isin(dtype.categories)]
-    if len(unknown):
-        raise InputError(
-            f"column {name!r} holds {listing(unknown.unique())}, which the categories of the other table "
-            "lack. Give both tables the same categories."
-        )
+def _put_arrow(table: Any, column: int, values: Sequence[Any], source: Ints) -> Any:
+    field = table.schema.field(column)
+    if pa.types.is_dictionary(field.type):
+        new = pa.array(values, type=field.type.value_type).dictionary_encode().cast(field.type)
+    else:
+        new = pa.array(values, type=field.type)
+    both = pa.chunked_array([*table.column(column).chunks, new]).unify_dictionaries()
+    return table.set_column(column, field, both.take(pa.array(source)))
+
+
+def _put_polars(frame: Any, column: int, values: Sequence[Any], source: Ints) -> Any:
+    series = frame.to_series(column)
+    # Through arrow, which keeps nanoseconds.
+    new = pa.array(values, type=series.to_arrow().type) if series.dtype.is_temporal() else values
+    both = series.clone().append(type(series)(series.name, new, dtype=series.dtype))
+    return frame.with_columns(both.gather(source))
 
 
 def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str] = ()) -> Native:
@@ -408,59 +325,57 @@ def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str]
     The columns ``objects`` hold cells of any type. In pandas each keeps its own; elsewhere, where
     a column has one type, they become text.
     """
+    columns = dict(data)
+    for name in objects:
+        if library == "pandas":
+            columns[name] = pd.Series(list(data[name]), dtype=object)
+        else:
+            columns[name] = [None if is_missing(cell) else str(cell) for cell in data[name]]
     if library == "pandas":
-        return pd.DataFrame(
-            {
-                name: pd.Series(list(values), dtype=object) if name in objects else values
-                for name, values in data.items()
-            }
-        )
-    columns = {
-        name: [None if is_missing(cell) else str(cell) for cell in values] if name in objects else values
-        for name, values in data.items()
-    }
-    if library == "pyarrow":
-        return pa.table(columns)
-    return nw.from_dict(columns, backend=library).to_native()
+        return pd.DataFrame(columns)
+    return pa.table(columns) if library == "pyarrow" else nw.from_dict(columns, backend=library).to_native()
 
 
-def _plain_missing(values: Sequence[Any]) -> list[Any]:
-    """Return the values with None for what pandas calls missing; a NaN among numbers stays one."""
-    if all(isinstance(value, float) for value in values):
-        return list(values)
-    return [None if is_missing(value) else value for value in values]
+def is_missing(cell: Any) -> bool:
+    """Say whether a cell is None, NaN, NaT or NA."""
+    return cell is None or cell is pd.NaT or cell is pd.NA or (isinstance(cell, float) and cell != cell)
 
 
-def _to_polars(values: Sequence[Any], series: Any) -> Any:
-    """Return values that a polars series of this type can be made of, nanoseconds included."""
-    plain = _plain_missing(values)
-    if series.dtype.is_temporal():
-        return pa.array(plain, type=series.to_arrow().type)
-    return plain
+def exceeds_floats(least: Any, most: Any) -> bool:
+    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal.
+
+    Such numbers are identifiers, not quantities; they are compared as categories.
+    """
+    return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))
 
 
-def _dictionary(array: Any) -> Any:
-    """Return an arrow array as one dictionary-encoded chunk."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.unify_dictionaries().combine_chunks()
-    return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+def factorize(values: Any, name: Hashable) -> Codes:
+    """Return the distinct values numbered in the order of their appearance, -1 where one is missing."""
+    try:
+        codes, _ = pd.factorize(values)
+    except TypeError as error:
+        raise CellTypeError(
+            f"column {name!r} holds a cell that cannot be compared ({error}). A cell must be a string or a "
+            "number, a boolean, a date or missing; leave the column out, or make one of these of it.",
+            parameter="X",
+        ) from error
+    return np.asarray(codes, dtype=np.int32)
 
 
-def _indices(encoded: Any) -> Ints:
-    """Return where each cell stands in the dictionary of an arrow array, -1 where it is missing."""
-    return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(), dtype=np.int64)
+def show(value: Any, longest: int = 160) -> str:
+    """Return any cell or name as text, cut if it is very long: it would bury the table that it stands in.
 
-
-def _assign_dictionary(column: Any, rows: Ints, values: Sequence[Any]) -> Any:
-    """Change cells of a dictionary-encoded arrow column, whose type stays as it is."""
-    encoded = _dictionary(column)
-    known = encoded.dictionary.to_pylist()
-    added = [value for value in dict.fromkeys(values) if value is not None and value not in known]
-    position = {value: code for code, value in enumerate([*known, *added])}
-    indices = _indices(encoded).copy()
-    indices[rows] = [-1 if value is None else position[value] for value in values]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(indices, type=column.type.index_type, mask=indices < 0),
-        pa.array([*known, *added], type=column.type.value_type),
-        ordered=column.type.ordered,
-    )
+    >>> show(None), show(3.0), show(0.1234567), show("a" * 9, longest=5)
+    ('missing', '3', '0.123457', 'aaaa…')
+    """
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, (float, np.floating)):
+        text = f"{value:.6g}"
+    elif isinstance(value, tuple):
+        text = ", ".join(show(item) for item in value)
+    else:
+        text = str(value)
+    # Half a character, which a file in UTF-8 cannot hold, becomes a question mark.
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= longest else text[: longest - 1] + "\u2026"

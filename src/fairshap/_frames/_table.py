@@ -1,6 +1,6 @@
 """Any frame or array as numbers, category codes and cells that can be compared."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,27 +21,27 @@ from fairshap.exceptions import CellTypeError, ColumnError, InputError
 # The cells compared at a time: 4 Mi of them are 32 MiB.
 _BLOCK_CELLS = 1 << 22
 
+# Tables that are not taken as they are, and what to give instead.
+_REFUSED: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (is_polars_lazyframe, "a lazy frame; call X.collect() first: the rows are needed at once."),
+    (is_into_series, "one column (a series); give a frame, for example X.to_frame()."),
+    (lambda X: isinstance(X, pa.RecordBatch), "a record batch; give pyarrow.Table.from_batches([X])."),
+    (np.ma.isMaskedArray, "a masked array; give X.filled(numpy.nan), whose masked cells are missing."),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as the other layers see it.
+    """A table as the other layers see it."""
 
-    Parameters
-    ----------
-    store : Store
-        The user's own rows and columns.
-    numeric_columns, category_columns : ndarray of int
-        The positions of the columns of either kind; together they are all columns.
-    numbers : ndarray of float64, shape (rows, numeric columns)
-        Missing values are NaN.
-    codes : ndarray of int32, shape (rows, category columns)
-        Categories numbered in the order of appearance, -1 where one is missing.
-    """
-
+    #: The user's own rows and columns.
     store: Store
+    #: The positions of the columns of either kind; together they are all columns.
     numeric_columns: Ints
     category_columns: Ints
+    #: A column for each numeric one; missing values are NaN.
     numbers: Floats
+    #: A column for each category, numbered in the order of appearance, -1 where it is missing.
     codes: Codes
 
     @classmethod
@@ -53,19 +53,18 @@ class Table:
     def of(cls, store: Store) -> "Table":
         """Return the table of a store."""
         shape = (store.n_rows, len(store.names))
-        if not shape[0]:
-            raise InputError(
-                f"X is empty: 0 sample(s) (shape={shape}) while a minimum of 1 is required.", parameter="X"
-            )
-        if not shape[1]:
-            raise InputError(
-                f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required.",
-                parameter="X",
-            )
-        kinds = [store.kind(column) for column in range(shape[1])]
-        numeric = np.array([j for j, kind in enumerate(kinds) if kind == "numeric"], dtype=np.int64)
-        category = np.array([j for j, kind in enumerate(kinds) if kind != "numeric"], dtype=np.int64)
-        numbers = _numbers(store, numeric)
+        if not all(shape):
+            what = "is empty: 0 sample(s)" if not shape[0] else "has no columns: 0 feature(s)"
+            raise InputError(f"X {what} (shape={shape}) while a minimum of 1 is required.", parameter="X")
+        is_numeric = np.array([store.kind(column) == "numeric" for column in range(shape[1])])
+        numeric, category = np.flatnonzero(is_numeric), np.flatnonzero(~is_numeric)
+        if store.is_array and store.native.dtype.kind == "f":
+            # Without a copy where the array is one of float64 already.
+            numbers = store.native.astype(np.float64, copy=False)
+        else:
+            numbers = np.empty((shape[0], len(numeric)), dtype=np.float64, order="F")
+            for k, column in enumerate(numeric):
+                numbers[:, k] = store.numbers(int(column))
         codes = np.empty((shape[0], len(category)), dtype=np.int32, order="F")
         for k, column in enumerate(category):
             codes[:, k] = store.codes(int(column))
@@ -98,7 +97,7 @@ class Table:
     @property
     def is_array(self) -> bool:
         """Whether the user gave an array."""
-        return isinstance(self.store, ArrayStore)
+        return self.store.is_array
 
     def position(self, name: Any, parameter: str = "column") -> int:
         """Return where the named column stands; an error names the parameter that asked for it."""
@@ -126,10 +125,9 @@ class Table:
         """Return this table with the rows of R, one for each row and with the same columns, below it."""
         below = open_store(R)
         if type(below) is not type(self.store):
+            kinds = type(self.native).__name__, type(R).__name__
             raise InputError(
-                f"X is a {type(self.native).__name__} and R a {type(R).__name__}; give both as "
-                "the same type.",
-                parameter="X",
+                f"X is a {kinds[0]} and R a {kinds[1]}; give both as the same type.", parameter="X"
             )
         if below.names != self.names:
             raise InputError(
@@ -164,34 +162,18 @@ class Table:
         """Return a 64-bit fingerprint for each cell of these rows; another salt, other fingerprints."""
         hashes = np.empty((len(rows), len(self.names)), dtype=np.uint64)
         shift = salt * len(self.names)
-        for columns, cells in (
-            (self.numeric_columns, self.numbers),
-            (self.category_columns, self.codes),
-        ):
+        for columns, cells in ((self.numeric_columns, self.numbers), (self.category_columns, self.codes)):
             hashes[:, columns] = cell_hashes(cells[rows], columns + shift)
         return hashes
-
-
-def _numbers(store: Store, columns: Ints) -> Floats:
-    """Return the numeric columns as one block, without a copy where the array is one already."""
-    if isinstance(store, ArrayStore) and store.native.dtype.kind == "f":
-        return store.native.astype(np.float64, copy=False)
-    numbers = np.empty((store.n_rows, len(columns)), dtype=np.float64, order="F")
-    for k, column in enumerate(columns):
-        numbers[:, k] = store.numbers(int(column))
-    return numbers
 
 
 def open_store(X: Native) -> Store:
     """Return the store for a pandas, polars or pyarrow frame, or for anything numpy can read."""
     if isinstance(X, pd.DataFrame):
         return PandasStore(X)
-    if is_polars_lazyframe(X):
-        raise InputError(
-            "X is a lazy frame; call X.collect() first: the rows are needed at once.", parameter="X"
-        )
-    if isinstance(X, pa.RecordBatch):
-        raise InputError("X is a record batch; give pyarrow.Table.from_batches([X]).", parameter="X")
+    for is_that, advice in _REFUSED:
+        if is_that(X):
+            raise InputError(f"X is {advice}", parameter="X")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):
@@ -199,12 +181,6 @@ def open_store(X: Native) -> Store:
             "X is a sparse matrix, which fairshap does not take. Give X.toarray(), or better the "
             "raw table: categories need no encoding.",
             parameter="X",
-        )
-    if is_into_series(X):
-        raise InputError("X is one column (a series); give a frame, for example X.to_frame().", parameter="X")
-    if isinstance(X, np.ma.MaskedArray):
-        raise InputError(
-            "X is a masked array; give X.filled(numpy.nan), whose masked cells are missing.", parameter="X"
         )
     array = np.asarray(X)
     if isinstance(X, (list, tuple)) and array.dtype.kind in "US":
@@ -224,17 +200,14 @@ def read_column(values: Any, name: Hashable) -> pd.DataFrame:
         values = pd.DataFrame({own: store.values(j, rows) for j, own in enumerate(store.names)})
     if isinstance(values, pd.DataFrame):
         return values.reset_index(drop=True)
-    if isinstance(values, pd.Series):
-        series = values
-    elif hasattr(values, "to_pylist"):
-        series = pd.Series(values.to_pylist())
-    elif hasattr(values, "to_list"):
-        series = pd.Series(values.to_list(), name=getattr(values, "name", None) or None)
-    elif isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray):
         frame = pd.DataFrame(values)
         return frame if frame.shape[1] != 1 else frame.set_axis([name], axis=1)
-    else:
-        series = pd.Series(list(values))
+    series = values
+    if not isinstance(series, pd.Series):
+        to_list = getattr(values, "to_pylist", getattr(values, "to_list", None))
+        cells = list(values) if to_list is None else to_list()
+        series = pd.Series(cells, name=getattr(values, "name", None) or None)
     return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
 
 
@@ -244,19 +217,11 @@ PlayersLike: TypeAlias = Mapping[Any, Iterable[Any]] | Iterable[Iterable[Any]] |
 
 @dataclass(frozen=True, slots=True)
 class Players:
-    """Which player each column belongs to.
+    """Which player each column belongs to."""
 
-    Parameters
-    ----------
-    names : tuple
-        One name for each player: the column's own, or the one that was given to the set.
-    of_column : ndarray of int, shape (columns,)
-        The player of each column.
-    columns : tuple
-        The names of the columns.
-    """
-
+    #: One name for each player: the column's own, or the one that was given to the set.
     names: tuple[Hashable, ...]
+    #: The player of each column.
     of_column: Ints
     columns: tuple[Hashable, ...]
 
@@ -266,55 +231,26 @@ class Players:
 
         The players are in the order of their first columns.
         """
-        if isinstance(players, str):
-            raise InputError(
-                f"feature_groups={players!r} is text; give a mapping of names to columns.",
-                parameter="feature_groups",
-            )
-        sets: dict[Hashable, list[int]] = {}
-        if isinstance(players, Mapping):
-            for name, columns in players.items():
-                if isinstance(columns, str):
-                    raise InputError(
-                        f"feature_groups: give the columns of {name!r} as a list, [{columns!r}].",
-                        parameter="feature_groups",
-                    )
-                sets[name] = [table.position(column, "feature_groups") for column in columns]
-        elif players is not None:
-            for columns in players:
-                positions = [table.position(column, "feature_groups") for column in columns]
-                sets["+".join(str(table.names[j]) for j in positions)] = positions
+        sets = _read_sets(table, players)
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():
             if not positions:
-                raise InputError(
-                    f"feature_groups: {name!r} names no columns; name some, or leave it out.",
-                    parameter="feature_groups",
-                )
+                raise _of_sets(f"{name!r} names no columns; name some, or leave it out.")
             for j in positions:
                 if j in owner:
-                    raise ColumnError(
-                        f"feature_groups: column {table.names[j]!r} belongs to {owner[j]!r} and to {name!r}; "
+                    raise _of_sets(
+                        f"column {table.names[j]!r} belongs to {owner[j]!r} and to {name!r}; "
                         "a column can belong to one player only.",
-                        parameter="feature_groups",
+                        ColumnError,
                     )
                 owner[j] = name
-        names: list[Hashable] = []
-        of_column = np.empty(len(table.names), dtype=np.int64)
         seen: dict[Hashable, int] = {}
+        of_column = np.empty(len(table.names), dtype=np.int64)
         for j, column in enumerate(table.names):
-            name = owner.get(j, column)
-            if j not in owner and name in sets:
-                raise InputError(
-                    f"feature_groups: {name!r} is the name of a set and of a column outside it; "
-                    "rename the set.",
-                    parameter="feature_groups",
-                )
-            if name not in seen:
-                seen[name] = len(names)
-                names.append(name)
-            of_column[j] = seen[name]
-        return cls(tuple(names), of_column, table.names)
+            if j not in owner and column in sets:
+                raise _of_sets(f"{column!r} is the name of a set and of a column outside it; rename the set.")
+            of_column[j] = seen.setdefault(owner.get(j, column), len(seen))
+        return cls(tuple(seen), of_column, table.names)
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""
@@ -329,9 +265,30 @@ class Players:
         """Raise an error if one of the columns, the sensitive ones, shares a player with others."""
         for column in columns:
             if column < len(self.of_column) and np.sum(self.of_column == self.of_column[column]) > 1:
-                raise InputError(
-                    f"feature_groups: {self.names[self.of_column[column]]!r} holds the sensitive "
-                    "column and others; "
-                    "the sensitive attribute is switched by itself, so leave it out.",
-                    parameter="feature_groups",
+                raise _of_sets(
+                    f"{self.names[self.of_column[column]]!r} holds the sensitive column and others; "
+                    "the sensitive attribute is switched by itself, so leave it out."
                 )
+
+
+def _read_sets(table: Table, players: PlayersLike) -> dict[Hashable, list[int]]:
+    """Return the positions of the columns of each set by its name."""
+    if players is None:
+        return {}
+    if isinstance(players, str):
+        raise InputError(
+            f"feature_groups={players!r} is text; give a mapping of names to columns.",
+            parameter="feature_groups",
+        )
+    sets: dict[Hashable, list[int]] = {}
+    is_named = isinstance(players, Mapping)
+    for name, columns in players.items() if isinstance(players, Mapping) else enumerate(players):
+        if is_named and isinstance(columns, str):
+            raise _of_sets(f"give the columns of {name!r} as a list, [{columns!r}].")
+        positions = [table.position(column, "feature_groups") for column in columns]
+        sets[name if is_named else "+".join(str(table.names[j]) for j in positions)] = positions
+    return sets
+
+
+def _of_sets(trouble: str, kind: type[InputError] = InputError) -> InputError:
+    return kind(f"feature_groups: {trouble}", parameter="feature_groups")

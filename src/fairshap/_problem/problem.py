@@ -1,53 +1,52 @@
 """One problem, read once: the table, its sensitive attribute and groups, its target and weights."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from numbers import Number
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 
-from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
+from fairshap._frames import Store, Table, factorize, is_missing, open_store, read_column, show
 from fairshap._messages import listing, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
-from fairshap._typing import Floats, Native
-from fairshap.exceptions import InputError, OrderWarning, TargetError
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning, TargetError
 
 # Values of a group that are named; the rest are counted.
 _VALUES = 4
 
+# Values that a copy of the attribute has at most, and rows that each of them has in the mean: any column of
+# values that hardly occur twice, such as a number for each person, tells everything.
+_MOST_VALUES, _ROWS_A_VALUE = 100, 10
+
+# How unlikely it must be that the attribute, dealt out to the rows at random, is told as well as it is.
+_CHANCE = np.log(1e-9)
+
+# Rows that are looked at first, which nearly all columns fail at, and columns up to which pairs are tried.
+_FIRST_ROWS, _MOST_COLUMNS = 2000, 100
+
+# Copies that are named; the rest are counted.
+_COPIES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A table, the sensitive attribute that goes with it, and the groups that it makes.
-
-    Parameters
-    ----------
-    own : Table
-        The user's table.
-    table : Table
-        What the model sees: the user's table, and the attribute as a last column where the user's
-        table does not hold it.
-    columns : tuple of int
-        The positions of the attribute, or of several, in ``table``.
-    groups : Groups
-        The two sides.
-    privileged : object
-        Which values are privileged, as the user said it.
-    added : tuple
-        The attributes as they were added; none where they are columns of the user's table.
-    target : Target, or None
-        The target, if it was given.
-    sample_weight : ndarray of float, or None
-        The weights of the rows, if they were given.
-    """
+    """A table, the sensitive attribute that goes with it, and the groups that it makes."""
 
     own: Table
+    #: What the model sees: the user's table, and the attribute as a last column if that does not hold it.
     table: Table
+    #: The positions of the attribute, or of several, in ``table``.
     columns: tuple[int, ...]
     groups: Groups
+    #: Which values are privileged, as the user said it.
     privileged: Privileged
+    #: The attributes as they were added; none where they are columns of the user's table.
     added: tuple[Any, ...] = ()
     target: Target | None = None
     sample_weight: Floats | None = None
@@ -74,60 +73,24 @@ class Problem:
         it cannot know, is refused. ``positive``, ``bins`` and ``is_quantity`` are those of
         :meth:`Target.read`, the other options those of :meth:`Groups.read`.
         """
-        problem = cls._read_groups(X, sensitive, privileged, sensitive_features, is_fitted, options)
+        own = table = Table.read(X)
+        added: list[Any] = []
+        if sensitive_features is None:
+            columns = _find_columns(sensitive, own)
+            groups = Groups.read(own, columns, privileged, **options)
+        else:
+            alone = _read_beside(sensitive_features, own, sensitive)
+            check_order(X, sensitive_features, "sensitive_features")
+            groups = Groups.read(alone, range(len(alone.names)), privileged, **options)
+            added = [_as_added(alone, k, own, is_fitted) for k in range(len(alone.names))]
+            table = Table.of(_append(own.store, alone.names, added))
+            columns = tuple(range(len(own.names), len(table.names)))
+        target = None
         if y is not None:
             check_order(X, y, "y")
-        n_rows = problem.own.n_rows
-        return replace(
-            problem,
-            target=None if y is None else Target.read(y, n_rows, positive, bins, is_quantity),
-            sample_weight=check_weights(sample_weight, n_rows),
-        )
-
-    @classmethod
-    def _read_groups(
-        cls,
-        X: Any,
-        sensitive: Any,
-        privileged: Privileged,
-        sensitive_features: Any,
-        is_fitted: bool,
-        options: dict[str, Any],
-    ) -> "Problem":
-        table = Table.read(X)
-        if sensitive_features is None:
-            if sensitive is None:
-                raise InputError(
-                    "sensitive is not given. Name the sensitive column of X, which has "
-                    f"{listing(table.names)}, or give sensitive_features, one value for each row.",
-                    parameter="sensitive",
-                )
-            columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
-            if len(set(columns)) < len(columns) or not columns:
-                raise InputError(
-                    f"sensitive={sensitive!r} must name columns of X, each of them once.",
-                    parameter="sensitive",
-                )
-            return cls(table, table, columns, Groups.read(table, columns, privileged, **options), privileged)
-        for name in _names(sensitive, table):
-            if name is not None and name in table.names:
-                raise InputError(
-                    f"sensitive={name!r} is a column of X and sensitive_features is given too; "
-                    "give one of the two.",
-                    parameter="sensitive",
-                )
-        alone = _read_beside(sensitive_features, table, sensitive)
-        check_order(X, sensitive_features, "sensitive_features")
-        groups = Groups.read(alone, range(len(alone.names)), privileged, **options)
-        store, added = table.store, []
-        for k, name in enumerate(alone.names):
-            one = Table.read(alone.native.iloc[:, [k]])
-            _check_not_inside(one, table)
-            is_number = table.is_array and table.store.native.dtype.kind in "biuf"
-            added.append(_as_numbers(one, is_fitted) if is_number else _as_column(one, table))
-            store = store.append(name, added[-1])
-        columns = tuple(range(len(table.names), len(table.names) + len(added)))
-        return cls(table, Table.of(store), columns, groups, privileged, tuple(added))
+            target = Target.read(y, own.n_rows, positive, bins, is_quantity)
+        weights = check_weights(sample_weight, own.n_rows)
+        return cls(own, table, columns, groups, privileged, tuple(added), target, weights)
 
     @property
     def y(self) -> Target:
@@ -153,7 +116,7 @@ class Problem:
     @property
     def privileged_in_parts(self) -> Privileged:
         """Which values are privileged in parts of this table, which need not hold all of them."""
-        return known_values(self.privileged, self.groups.name)
+        return known_values(self.privileged, len(self.columns))
 
     def with_references(self, R: Native) -> "Problem":
         """Return the problem of this table's rows with those of R, one for each, below them."""
@@ -168,11 +131,13 @@ class Problem:
         return replace(self, own=own, table=Table.of(self._with_attribute(X)) if self.added else own)
 
     def _with_attribute(self, X: Native) -> Store:
-        """Return a table's rows with the attribute that stands beside them."""
-        store = open_store(X)
-        for column, added in zip(self.columns, self.added, strict=True):
-            store = store.append(self.table.names[column], added)
-        return store
+        return _append(open_store(X), [self.table.names[column] for column in self.columns], self.added)
+
+
+def _append(store: Store, names: Sequence[Any], columns: Sequence[Any]) -> Store:
+    for name, column in zip(names, columns, strict=True):
+        store = store.append(name, column)
+    return store
 
 
 def _names(sensitive: Any, table: Table) -> list[Any]:
@@ -182,23 +147,97 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
     return [sensitive]
 
 
-def _check_not_inside(alone: Table, table: Table) -> None:
-    """Raise an error if the table holds the attribute after all: a copy of it would be edited."""
+def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+    if sensitive is None:
+        raise InputError(
+            "sensitive is not given. Name the sensitive column of X, which has "
+            f"{listing(table.names)}, or give sensitive_features, one value for each row.",
+            parameter="sensitive",
+        )
+    columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
+    if len(set(columns)) < len(columns) or not columns:
+        raise InputError(
+            f"sensitive={sensitive!r} must name columns of X, each of them once.", parameter="sensitive"
+        )
+    return columns
+
+
+def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table:
+    """Return the attributes that stand beside a table, under names that its library takes."""
+    for name in _names(sensitive, table):
+        if name is not None and name in table.names:
+            raise InputError(
+                f"sensitive={name!r} is a column of X and sensitive_features is given too; "
+                "give one of the two.",
+                parameter="sensitive",
+            )
+    frame = read_column(sensitive_features, "sensitive")
+    names = list(frame.columns) if sensitive is None else _names(sensitive, table)
+    trouble = ""
+    if not frame.shape[1]:
+        trouble = "no columns; give the attribute."
+    elif len(names) != frame.shape[1]:
+        trouble = (
+            f"{frame.shape[1]} columns, sensitive={sensitive!r} names {len(names)}; give a name for each, or "
+            "leave sensitive out."
+        )
+    elif len(frame) != table.n_rows:
+        trouble = f"{len(frame)} values, X has {table.n_rows} rows; give one for each row."
+    if trouble:
+        raise InputError(f"sensitive_features has {trouble}", parameter="sensitive_features")
+    if table.store.library != "pandas":
+        names = [str(name) for name in names]
+    elif not table.is_array and all(isinstance(known, int) for known in table.names):
+        # scikit-learn refuses frames whose column names are numbers and text.
+        last = max(cast("tuple[int, ...]", table.names))
+        names = [last + 1 + k for k in range(len(names))]
+    return Table.read(frame.set_axis(names, axis=1))
+
+
+def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
+    """Return an attribute beside a table as a column that the table's library takes.
+
+    It is an error if the table holds it after all: a copy of it would be edited.
+    """
     for position, name in enumerate(table.names):
-        if name == alone.names[0] or _is_copy(alone, table, position):
+        if name == alone.names[k] or _is_copy(alone, k, table, position):
             raise InputError(
                 f"sensitive_features is the column {name!r} of X. Give sensitive={name!r} instead, or leave "
                 "the column out of X.",
                 parameter="sensitive_features",
             )
+    if table.store.library == "pandas" and not table.is_array:
+        return alone.native.iloc[:, k]
+    cells = alone.column(k)
+    takes_numbers = table.is_array and table.store.native.dtype.kind in "biuf"
+    if alone.is_numeric(k):
+        if takes_numbers:
+            return cells
+        return [
+            None if is_missing(value) else value for value in alone.store.values(k, np.arange(len(cells)))
+        ]
+    # The last place is for a missing value, whose code is -1.
+    values = [*alone.store.values(k, alone.distinct(k)), None]
+    if not takes_numbers:
+        return [values[code] for code in cells.tolist()]
+    if all(value is None or isinstance(value, Number) for value in values):
+        return np.array([np.nan if value is None else float(value) for value in values])[cells]
+    if is_fitted:
+        raise InputError(
+            "sensitive_features holds words and X is an array of numbers; give the numbers that the "
+            "model was fitted with instead of the words.",
+            parameter="sensitive_features",
+        )
+    # Words become numbers in the order of their appearance.
+    return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
 
-def _is_copy(alone: Table, table: Table, position: int) -> bool:
-    if alone.is_numeric(0) != table.is_numeric(position):
+def _is_copy(alone: Table, k: int, table: Table, position: int) -> bool:
+    if alone.is_numeric(k) != table.is_numeric(position):
         return False
-    if not np.array_equal(alone.column(0), table.column(position), equal_nan=True):
+    if not np.array_equal(alone.column(k), table.column(position), equal_nan=True):
         return False
-    values = [t.store.values(j, t.distinct(j)) for t, j in ((alone, 0), (table, position))]
+    values = [t.store.values(j, t.distinct(j)) for t, j in ((alone, k), (table, position))]
     return values[0] == values[1]
 
 
@@ -214,74 +253,6 @@ def check_order(X: Native, beside: Any, what: str) -> None:
             f"label: use {what}.loc[X.index] if the labels are meant.",
             OrderWarning,
         )
-
-
-def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table:
-    """Return the attributes that stand beside the table as a table of their own."""
-    frame = read_column(sensitive_features, "sensitive")
-    if frame.shape[1] > 1:
-        if sensitive is not None and len(_names(sensitive, table)) != frame.shape[1]:
-            raise InputError(
-                f"sensitive_features has {frame.shape[1]} columns, sensitive={sensitive!r} names "
-                f"{len(_names(sensitive, table))}; give a name for each, or leave sensitive out.",
-                parameter="sensitive_features",
-            )
-        return _beside(frame, table, list(frame.columns) if sensitive is None else list(sensitive))
-    if not frame.shape[1]:
-        raise InputError(
-            "sensitive_features has no columns; give the attribute.", parameter="sensitive_features"
-        )
-    return _beside(frame, table, [frame.columns[0] if sensitive is None else sensitive])
-
-
-def _beside(frame: pd.DataFrame, table: Table, names: list[Any]) -> Table:
-    """Return the attributes beside a table under names that its library takes."""
-    if len(frame) != table.n_rows:
-        raise InputError(
-            f"sensitive_features has {len(frame)} values, X has {table.n_rows} rows; give one for each row.",
-            parameter="sensitive_features",
-        )
-    if table.store.library != "pandas":
-        names = [str(name) for name in names]
-    elif not table.is_array and all(isinstance(known, int) for known in table.names):
-        # scikit-learn refuses frames whose column names are numbers and text.
-        last = max(cast("tuple[int, ...]", table.names))
-        names = [last + 1 + k for k in range(len(names))]
-    return Table.read(frame.set_axis(names, axis=1))
-
-
-def _as_numbers(alone: Table, is_fitted: bool) -> Floats:
-    """Return the attribute as numbers: its own, or for words their order of appearance."""
-    cells = alone.column(0)
-    if alone.is_numeric(0):
-        return np.asarray(cells, dtype=np.float64)
-    values = _distinct(alone)
-    if all(value is None or isinstance(value, Number) for value in values):
-        numbers = np.array([np.nan if value is None else float(value) for value in values])
-        return np.asarray(numbers[cells])
-    if is_fitted:
-        raise InputError(
-            "sensitive_features holds words and X is an array of numbers; give the numbers that the model "
-            "was fitted with instead of the words.",
-            parameter="sensitive_features",
-        )
-    return np.where(cells < 0, np.nan, cells.astype(np.float64))
-
-
-def _as_column(alone: Table, table: Table) -> Any:
-    """Return the attribute as the table's library takes it."""
-    if table.store.library == "pandas" and not table.is_array:
-        return alone.native.iloc[:, 0]
-    if alone.is_numeric(0):
-        values = alone.store.values(0, np.arange(alone.n_rows))
-        return [None if is_missing(value) else value for value in values]
-    values = _distinct(alone)
-    return [values[code] for code in alone.column(0).tolist()]
-
-
-def _distinct(alone: Table) -> list[Any]:
-    """Return the categories by their codes; the last place is for a missing one, whose code is -1."""
-    return [*alone.store.values(0, alone.distinct(0)), None]
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -306,39 +277,108 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return weights
 
 
-@dataclass(frozen=True, slots=True)
-class Hiding:
-    """What becomes of the sensitive columns before a model that is not to see them.
+def warn_of_copies(problem: Problem) -> None:
+    """Warn of columns that tell the attribute exactly, alone or two together.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        Their positions.
-    values : tuple, or None
-        The value that each of them has in all rows; None if they are left out.
+    The model can take the attribute from them: switched, it changes little, and the risk looks small. It is
+    a matter of the whole table, so that it is not looked for in each fold.
     """
+    names, side = problem.table.names, problem.groups.side.astype(np.int64)
+    attributes = [(problem.groups.name, side)]
+    if len(problem.columns) > 1:
+        for column in problem.columns:
+            # Where it is missing, the row is on no side.
+            codes = factorize(problem.table.column(column), names[column])
+            attributes.append((names[column], np.where(side < 0, -1, codes)))
+    found = [
+        f"{' with '.join(repr(names[column]) for column in columns)} tells {name!r} exactly"
+        for name, attribute in attributes
+        for columns in _find_copies(problem, attribute)
+    ]
+    if not found:
+        return
+    said = "; ".join(found[:_COPIES])
+    if len(found) > _COPIES:
+        said += f"; and {len(found) - _COPIES} more do"
+    # To an attribute beside the table no column of it can be added.
+    too = "" if problem.added else ", or name it in sensitive too, so that they are switched together"
+    warn(
+        f"{said}. A model can read the attribute from there: it then reacts too little to a switch of the "
+        f"attribute alone, and its discriminative risk is too small. Leave such a column out of X{too}.",
+        CopiedAttributeWarning,
+        parameter="sensitive",
+    )
 
-    columns: tuple[int, ...]
-    values: tuple[Any, ...] | None
 
-    @classmethod
-    def of(cls, problem: Problem, hold: bool) -> "Hiding":
-        """Return how the attribute of a table is hidden: its columns held at one value, or left out."""
-        columns = () if problem.added else problem.columns
-        if not hold:
-            return cls(columns, None)
-        row = np.flatnonzero(problem.groups.side >= 0)[:1]
-        return cls(columns, tuple(problem.own.store.values(column, row)[0] for column in columns))
+def _find_copies(problem: Problem, attribute: Ints) -> Iterator[tuple[int, ...]]:
+    """Yield the columns, one or two together, each value of which goes with one value of the attribute.
 
-    @property
-    def dropped(self) -> tuple[int, ...]:
-        """The columns that are left out."""
-        return self.columns if self.values is None else ()
+    Of two together, each has a value that tells the attribute by itself, as the dummies of an attribute of
+    three values have. Where it takes both in every row, they are columns of their own, not a copy.
+    """
+    most = max(2, _FIRST_ROWS // (int(attribute.max()) + 1))
+    by_value = [np.flatnonzero(attribute == value) for value in range(attribute.max() + 1)]
+    # Of each value some rows far apart from each other.
+    spread = [rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)] for rows in by_value]
+    first = _Telling(problem.table, np.concatenate(spread), attribute)
+    whole = _Telling(problem.table, np.flatnonzero(attribute >= 0), attribute)
+    parts = []
+    for column in range(len(problem.table.names)):
+        if column in problem.columns or not 1 < first.n_values(column) <= _MOST_VALUES:
+            continue
+        if first.tell(column) and whole.tell_for_sure(column):
+            yield (column,)
+        elif first.told(column).any():
+            parts.append(column)
+    if len(parts) <= _MOST_COLUMNS:
+        for pair in combinations(parts, 2):
+            if first.tell(*pair) and whole.tell_for_sure(*pair):
+                yield pair
 
-    def apply(self, store: Store) -> Native:
-        """Return a table whose attribute is hidden, in its own type."""
-        if self.values is None:
-            return store.compose([k for k in range(len(store.names)) if k not in self.columns])
-        rows = np.arange(store.n_rows)
-        cells = zip(self.columns, self.values, strict=True)
-        return store.assign({column: (rows, [value] * store.n_rows) for column, value in cells})
+
+class _Telling:
+    """What columns tell of the attribute in some rows of a table."""
+
+    def __init__(self, table: Table, rows: Ints, attribute: Ints) -> None:
+        self.table, self.rows, self.attribute = table, rows, attribute[rows]
+        self.known: dict[int, Ints] = {}
+
+    def codes(self, *columns: int) -> Ints:
+        """Return for each row the number of its value in a column, or of its values in two."""
+        code = np.zeros(len(self.rows), dtype=np.int64)
+        for column in columns:
+            if column not in self.known:
+                cells = self.table.column(column)[self.rows]
+                # A missing number is -1; it is a value too.
+                self.known[column] = factorize(cells, self.table.names[column]).astype(np.int64) + 1
+            code = code * (self.known[column].max() + 1) + self.known[column]
+        return code
+
+    def n_values(self, column: int) -> int:
+        return int(np.count_nonzero(np.bincount(self.codes(column))))
+
+    def told(self, *columns: int) -> Ints:
+        """Return how many rows each value has, 0 if these do not all have the same attribute."""
+        code = self.codes(*columns)
+        attribute = np.empty(code.max() + 1, dtype=np.int64)
+        attribute[code] = self.attribute
+        counts = np.bincount(code)
+        counts[code[attribute[code] != self.attribute]] = 0
+        return counts
+
+    def tell(self, *columns: int) -> bool:
+        return int(self.told(*columns).sum()) == len(self.rows)
+
+    def tell_for_sure(self, *columns: int) -> bool:
+        """Say whether they tell it by few values that are frequent enough for that to be no chance."""
+        most = min(_MOST_VALUES, len(self.rows) // _ROWS_A_VALUE)
+        # Each by itself first: two columns of many values have too many together to be counted.
+        if not all(self.n_values(j) <= most and self.told(j).max() >= _ROWS_A_VALUE for j in columns):
+            return False
+        n_values = np.count_nonzero(self.told(*columns))
+        if n_values > most or not self.tell(*columns):
+            return False
+        # So many ways to deal the attribute out to the rows; and at most so many that are told by the column.
+        counts = np.bincount(self.attribute)
+        ways = gammaln(len(self.rows) + 1) - gammaln(counts + 1).sum()
+        return bool(n_values * np.log(np.count_nonzero(counts)) - ways < _CHANCE)

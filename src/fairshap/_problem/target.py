@@ -1,8 +1,8 @@
-"""The target: labels, or a quantity that is cut into bins."""
+"""The target: labels, or a quantity that is cut into bins; and when two numbers in its unit tie."""
 
 import numbers as numbers_abc
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Floats, Ints
+from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
 # Different whole numbers up to which they are taken for labels, where nothing else is said.
@@ -19,29 +19,33 @@ _MOST_LABELS = 30
 # How many bins there are where nothing is said, and how many rows each of them then has at least.
 _USUAL, _LEAST_ROWS = 10, 20
 
+# By how much attributions and risks may differ and still be equal, as a share of the output's unit: 1 for
+# probabilities, and the spread of the predictions for a regressor. Walking trees, calling a model, threads
+# and frames add the same numbers up in different orders; whether one of the many attributions of exactly 1/20
+# that a forest of 20 trees has is "at least 0.05" must not depend on the last digits. This is far more than
+# rounding, and far less than anyone means.
+_TOLERANCE = 1e-9
+
+# A threshold may be below the tolerance. Even then an attribution of 0 must not reach it.
+_SHARE = 1e-3
+
+# Where steps begin, as a share of one: far from all simple fractions, so that rounding does not carry an
+# attribution such as 1/1024 over an edge.
+_EDGE = 0.6180339887498949
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target, and which rows have the same one: rows of one class, or of one bin of a quantity.
+    """The target, and which rows have the same one: rows of one class, or of one bin of a quantity."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows,)
-        The class of each row as its position among the classes, or its bin.
-    names : tuple of str
-        What each code stands for, in words.
-    values : ndarray, shape (rows,)
-        The target itself.
-    classes : ndarray or None
-        The different labels, sorted; None for a quantity.
-    positive : int or None
-        Which of the classes is the positive one. Of more than two none is, unless it is named.
-    """
-
+    #: The class of each row as its position among the classes, or its bin.
     codes: Ints
+    #: What each code stands for, in words.
     names: tuple[str, ...]
     values: NDArray[Any]
+    #: The different labels, sorted; None for a quantity.
     classes: NDArray[Any] | None = None
+    #: Which of the classes is the positive one. Of more than two none is, unless it is named.
     positive: int | None = None
 
     @property
@@ -67,8 +71,6 @@ class Target:
         By default it is a quantity if it has more than two values and some are no whole numbers, or if it is
         cut into quantile ``bins``: 10 for a quantity, fewer for less than 200 rows.
 
-        Examples
-        --------
         >>> labels = Target.read(["bad", "good", "bad"], 3, positive="bad")
         >>> labels.codes.tolist(), labels.positive
         ([0, 1, 0], 0)
@@ -79,8 +81,13 @@ class Target:
         classes, codes = np.unique(values, return_inverse=True)
         if is_quantity is None:
             is_quantity = bins is not None or is_continuous(classes)
-            if not is_quantity:
-                _check_not_ambiguous(classes)
+            if not is_quantity and len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
+                raise TargetError(
+                    f"y holds {len(classes)} different numbers, {listing(classes.tolist(), limit=3)}: labels "
+                    "or a quantity? For a quantity give a regressor, or bins=10; for labels give a "
+                    "classifier, or the labels as text.",
+                    parameter="y",
+                )
         if is_quantity:
             if positive is not None:
                 raise TargetError(
@@ -88,13 +95,14 @@ class Target:
                     "it is cut into bins. Leave positive out.",
                     parameter="positive",
                 )
-            codes, names = quantile_bins(read_quantity(values), bins)
-            return cls(codes, names, values if values.dtype.kind in "biuf" else read_quantity(values))
+            numbers = _read_quantity(values)
+            codes, names = quantile_bins(numbers, bins)
+            return cls(codes, names, values if values.dtype.kind in "biuf" else numbers)
         _check_classes(classes)
-        names = tuple(f"the label {_plain(label)!r}" for label in classes)
+        names = tuple(f"the label {label!r}" for label in classes.tolist())
         if bins is not None:
-            codes, names = quantile_bins(read_quantity(values), bins)
-        return cls(codes, names, values, classes, position_of_positive(classes, positive))
+            codes, names = quantile_bins(_read_quantity(values), bins)
+        return cls(codes, names, values, classes, _position_of_positive(classes, positive))
 
 
 def is_continuous(classes: NDArray[Any]) -> bool:
@@ -107,25 +115,14 @@ def _check_classes(classes: NDArray[Any]) -> None:
     if is_continuous(classes):
         raise TargetError(
             "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it holds "
-            f"{len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}. Give labels, or "
+            f"{len(classes)} different numbers, {listing(classes.tolist(), limit=3)}. Give labels, or "
             "use a regressor.",
             parameter="y",
         )
     if len(classes) < 2:
         raise TargetError(
-            f"y holds one class only, {_plain(classes[0])!r}; two classes are needed at least, "
+            f"y holds one class only, {classes.tolist()[0]!r}; two classes are needed at least, "
             "in the training rows too.",
-            parameter="y",
-        )
-
-
-def _check_not_ambiguous(classes: NDArray[Any]) -> None:
-    """Raise an error if nothing says whether many whole numbers are labels or a quantity."""
-    if len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
-        raise TargetError(
-            f"y holds {len(classes)} different numbers, {listing(map(_plain, classes), limit=3)}: labels or "
-            "a quantity? For a quantity give a regressor, or bins=10; for labels give a classifier, or the "
-            "labels as text.",
             parameter="y",
         )
 
@@ -134,10 +131,11 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     """Return a target as a flat array without missing values, one value for each row."""
     if y is None:
         raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
-    # A list is read as objects: as an array of text, a missing label would be the text "nan".
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, _dtype_to_read(y))
+    # A list is read as objects: as an array of text, a missing label would be the text "nan".
+    dtype = object if isinstance(y, (list, tuple)) else None
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, dtype)
     if values.dtype.kind not in "OUSbiuf":
         raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.", parameter="y")
     if values.ndim > 1 and values.shape[1:] != (1,):
@@ -174,17 +172,13 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     return values
 
 
-def _dtype_to_read(y: Any) -> Any:
-    return object if isinstance(y, (list, tuple)) else None
-
-
-def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
+def _position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
     """Return which of the classes is the positive one; if it is not named, the larger one of two."""
     if positive is None:
         return 1 if len(classes) == 2 else None
     found = np.flatnonzero([bool(label == positive) for label in classes])
     if not len(found):
-        known = [_plain(label) for label in classes]
+        known = classes.tolist()
         raise TargetError(
             f"positive={positive!r} does not occur in y, which holds {listing(known)}."
             f"{did_you_mean(positive, known)}",
@@ -193,12 +187,7 @@ def position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
     return int(found[0])
 
 
-def _plain(value: Any) -> Any:
-    """Return a Python object for a numpy scalar, so that messages read well."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def read_quantity(values: NDArray[Any]) -> Floats:
+def _read_quantity(values: NDArray[Any]) -> Floats:
     """Return a target as numbers."""
     try:
         if values.dtype.kind not in "US":
@@ -218,15 +207,21 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     Bins end at numbers that occur, which belong to the bin that they end. Ends that are equal are one, so
     that a number is never in two bins; and two different numbers make two bins at least.
 
-    Examples
-    --------
-    >>> quantile_bins(np.array([1.0, 2.0, 3.0, 4.0, 50.0]), 2)[0].tolist()
-    [0, 0, 0, 1, 1]
     >>> quantile_bins(np.array([0.0, 0.0, 0.0, 7.0, 8.0]), 2)
     (array([0, 0, 0, 1, 1]), ('a target of 0', 'a target of 7 to 8'))
     """
     n = len(numbers)
-    bins = min(_USUAL, max(2, n // _LEAST_ROWS)) if bins is None else _check_bins(bins, n)
+    if bins is None:
+        bins = min(_USUAL, max(2, n // _LEAST_ROWS))
+    elif not is_count(bins, 2):
+        raise InputError(
+            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, as in bins=10.",
+            parameter="bins",
+        )
+    elif bins > n:
+        raise InputError(
+            f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
+        )
     ordered = np.sort(numbers)
     below = ordered[ordered < ordered[-1]]
     if not len(below):
@@ -239,23 +234,52 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     ends = np.unique(np.minimum(ends, below[-1]))
     codes = np.searchsorted(ends, numbers)
     first = np.searchsorted(ordered, ends, side="right")
-    lows, highs = ordered[np.append(0, first)], np.append(ends, ordered[-1])
-    return codes, tuple(_name(low, high) for low, high in zip(lows, highs, strict=True))
+    ranges = zip(ordered[np.append(0, first)], np.append(ends, ordered[-1]), strict=True)
+    names = (f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}" for low, high in ranges)
+    return codes, tuple(f"a target of {name}" for name in names)
 
 
-def _check_bins(bins: Any, n_rows: int) -> int:
-    if isinstance(bins, (bool, np.bool_)) or not isinstance(bins, (int, np.integer)) or bins < 2:
-        raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, "
-            "such as bins=10.",
-            parameter="bins",
-        )
-    if bins > n_rows:
-        raise InputError(
-            f"bins={bins} are more than the {n_rows} rows; give fewer, such as bins=10.", parameter="bins"
-        )
-    return int(bins)
+def is_count(value: Any, least: int) -> bool:
+    """Say whether a value is a whole number that is large enough."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
-def _name(low: float, high: float) -> str:
-    return f"a target of {low:.6g}" if low == high else f"a target of {low:.6g} to {high:.6g}"
+def tolerance(unit: float) -> float:
+    """Return by how much numbers may differ and still be equal."""
+    return _TOLERANCE * unit
+
+
+@overload
+def floor_of(threshold: float, unit: float) -> float: ...
+@overload
+def floor_of(threshold: Floats, unit: float) -> Floats: ...
+def floor_of(threshold: float | Floats, unit: float) -> float | Floats:
+    """Return the smallest number that counts as at least a threshold."""
+    return threshold - np.minimum(tolerance(unit), _SHARE * threshold)
+
+
+def reaches(values: float | Floats, threshold: float | Floats, unit: float) -> Bools:
+    """Say which values are at least a threshold, or tie with it; those that are missing are not.
+
+    >>> 0.3 - 0.1 >= 0.2, reaches(np.array([0.3 - 0.1, 0.2 - 1e-6]), 0.2, unit=1.0).tolist()
+    (False, [True, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values >= floor_of(threshold, unit))
+
+
+def exceeds(values: float | Floats, others: float | Floats, unit: float) -> Bools:
+    """Say which values are greater than others and do not tie with them; those that are missing are not."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values > others + tolerance(unit))
+
+
+def steps(values: Floats, unit: float) -> Floats:
+    """Return whole numbers that are in the order of the values, and equal for those that tie.
+
+    Two values that are apart by more than rounding and less than the tolerance may be a step apart.
+
+    >>> steps(np.array([0.3 - 0.1, 0.2, 0.4]), unit=1.0).tolist()
+    [200000000.0, 200000000.0, 400000000.0]
+    """
+    return np.asarray(np.floor(values / tolerance(unit) + _EDGE))

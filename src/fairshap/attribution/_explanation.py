@@ -12,7 +12,7 @@ from fairshap._frames import Players, PlayersLike, Table, make_frame
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
-from fairshap._ties import exceeds
+from fairshap._problem.target import exceeds
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.matching import MatchPlan

@@ -9,7 +9,7 @@ import typer
 from fairshap import FairSHAP
 from fairshap._crossval import MIN_COMPARED, Evaluation
 from fairshap._models import is_frozen
-from fairshap._ties import steps
+from fairshap._problem.target import steps
 from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions

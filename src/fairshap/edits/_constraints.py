@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from fairshap._frames import Players, Table
 from fairshap._models import Risk
 from fairshap._problem import Groups, Target
-from fairshap._ties import exceeds
+from fairshap._problem.target import exceeds
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from fairshap._frames import Players, open_store
 from fairshap._problem import Problem
-from fairshap._ties import reaches
+from fairshap._problem.target import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from fairshap._frames import Players
 from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Problem
-from fairshap._ties import exceeds, reaches, steps
+from fairshap._problem.target import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._explanation import check_threshold

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairshap._frames import Table, read_column
 from fairshap._messages import did_you_mean, listing, warn
-from fairshap._problem import Problem, quantities, read_attribute, split_quantity
+from fairshap._problem import Problem, read_attribute, split_quantity
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import GroupError, InputError, UnseenGroupsWarning
 
@@ -111,12 +111,8 @@ class GroupReader:
             raise GroupError(
                 f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
             )
+        if self.cuts is None or self.sides is None:
+            side = split_quantity(alone, 0, self.privileged, self.attribute.name)
+            return np.where(side < 0, -1, 1 - side).astype(np.int64)
         keys = alone.column(0)
-        present = np.flatnonzero(~np.isnan(keys))
-        number = np.full(len(keys), -1)
-        if self.cuts is not None and self.sides is not None:
-            number[present] = self.sides[np.searchsorted(self.cuts, keys[present])]
-        elif len(present):
-            values = quantities(alone, 0, present, keys)
-            number[present] = ~split_quantity(values, self.privileged, self.attribute.name)
-        return number
+        return np.where(np.isnan(keys), -1, self.sides[np.searchsorted(self.cuts, keys)])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fairshap._frames import NewColumn, Table
 from fairshap._messages import listing
 from fairshap._models import ColumnEncoder
-from fairshap._problem import Hiding, Privileged
+from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.mitigation._base import RowTransformer, check_share
@@ -52,16 +52,21 @@ class SensitiveRemover(RowTransformer):
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         problem = self._problem(X, sensitive_features)
         names = problem.own.names
-        self._hiding = Hiding.of(problem, self.hold)
-        self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
-        if len(self._hiding.columns) == len(names):
+        columns = () if problem.added else problem.columns
+        row = np.flatnonzero(problem.groups.side >= 0)[:1]
+        self._held = {k: problem.own.store.values(k, row) for k in columns} if self.hold else {}
+        self.kept_ = np.setdiff1d(np.arange(len(names)), [] if self.hold else columns)
+        if len(columns) == len(names):
             raise InputError(
                 f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
                 parameter="X",
             )
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
-        return self._hiding.apply(table.store)
+        if not self._held:
+            return table.store.compose(self.kept_.tolist())
+        rows = np.arange(table.n_rows)
+        return table.store.assign({k: (rows, value * len(rows)) for k, value in self._held.items()})
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are kept."""

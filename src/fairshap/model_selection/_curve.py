@@ -7,7 +7,7 @@ import numpy as np
 
 from fairshap._crossval import CrossValidation, Evaluation, Trial, check_unfitted, draw_seed, with_params
 from fairshap._problem import Privileged
-from fairshap._ties import reaches
+from fairshap._problem.target import reaches
 from fairshap._typing import Ints, Native
 from fairshap.edits import Budget, Threshold
 from fairshap.edits._recipe import CounterfactualRows, Recipe

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairshap._frames import show
-from fairshap._ties import reaches, steps
+from fairshap._problem.target import reaches, steps
 from fairshap.report._data import ReportData
 
 # Columns of the table, flows, rows beside their reference and columns of each that are listed.

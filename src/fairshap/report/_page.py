@@ -11,7 +11,7 @@ import numpy as np
 
 from fairshap._crossval import MEASURES
 from fairshap._frames import Table, show
-from fairshap._ties import exceeds
+from fairshap._problem.target import exceeds
 from fairshap.exceptions import MissingExtraError
 from fairshap.report._cells import column_lines, flows, ledger, plain_ledger, riskiest_rows
 from fairshap.report._data import ReportData, Sweep
