@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
+from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 from fairshap._frames import Table
 from fairshap._models.probing import (
@@ -15,8 +18,9 @@ from fairshap._models.probing import (
     check_outputs,
     check_sources,
     find_owners,
-    make_encoder,
     one_by_one,
+    to_numbers,
+    transform,
 )
 from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
 from fairshap._typing import Floats, Ints, Native
@@ -26,57 +30,97 @@ _CLEAR = 0.001
 
 
 class LinearTable(NamedTuple):
-    """A table through a linear model: the mean of some margins, each through the logistic function or not.
+    """A table through a linear model: some margins, each a sum over the columns and a constant."""
 
-    For each margin, ``encoders`` make features of rows; ``weights``, shape (features, columns), say what each
-    feature adds to the term of its column; and every row has one of the ``constants`` besides.
-    """
-
-    table: Table
-    encoders: Sequence[Callable[[Native], Floats]]
-    weights: Sequence[Floats]
+    #: What each column of each row adds to each margin, shape (margins, rows, columns).
+    terms: Floats
     constants: Floats
-    is_logistic: bool
 
-    def terms(self, rows: Ints) -> Floats:
-        """Return what each column of some rows adds to each margin, shape (margins, rows, columns)."""
-        native = rows_of(self.table, rows)
-        return np.stack([encode(native) @ of for encode, of in zip(self.encoders, self.weights, strict=True)])
-
-    @property
-    def width(self) -> int:
-        """How many numbers a row takes while its terms are made."""
-        return len(self.weights) * max(len(self.table.names), *(len(of) for of in self.weights))
+    def margins(self, sources: Sequence[Ints]) -> Floats:
+        """Return the margins of rows whose column j is that of the rows ``sources[j]``."""
+        sums = sum(self.terms[:, rows, column] for column, rows in enumerate(sources))
+        return np.asarray(sums + self.constants[:, None])
 
 
 def read_linear(scorer: Scorer, table: Table) -> LinearTable:
-    """Return a table through a linear model, checked against the model itself.
+    """Return a table through a linear model, or several whose outputs are averaged, checked by the model.
 
-    A NotNativeError says that the model is not linear, that its preprocessing mixes columns, or that the sums
-    give an output which is not the model's.
+    For probabilities the margins are such that the outputs are logistic. A NotNativeError says that the model
+    is not linear, that its preprocessing mixes columns, or that the sums give an output which is not the
+    model's.
     """
     is_logistic = scorer.has_probabilities
     heads = [_read_head(*head, table, is_logistic) for head in _heads(scorer)]
-    encoders, weights, constants = zip(*heads, strict=True)
-    read = LinearTable(table, encoders, weights, np.array(constants), is_logistic)
+    read = LinearTable(*(np.concatenate(parts) for parts in zip(*heads, strict=True)))
     sources = check_sources(table, np.arange(len(table.names)))
-    needed, place = np.unique(np.stack(sources), return_inverse=True)
-    terms = np.take_along_axis(read.terms(needed), place.reshape(1, len(sources), -1).swapaxes(1, 2), axis=1)
-    margins = terms.sum(axis=2) + read.constants[:, None]
+    margins = read.margins(sources)
     outputs = expit(margins) if is_logistic else margins
     check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
 
 
+def _read_head(
+    steps: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
+) -> LinearTable:
+    """Return a linear model on the scale on which its output is logistic."""
+    terms, constants = column_terms(steps, head, table)
+    if not is_logistic:
+        return LinearTable(terms, constants)
+    rows = spread(table.n_rows, N_CHECKED)
+    scale, shift = _fit_link(terms[0, rows].sum(axis=1) + constants[0], ask(rows_of(table, rows)))
+    return LinearTable(scale * terms, scale * constants + shift)
+
+
+def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
+    """Return the margins of a linear model behind some steps; they are not checked.
+
+    Each part of the table is encoded once, and a sparse matrix stays one.
+    """
+    # sparsify() makes a sparse matrix of them.
+    weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
+    weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    varied, changes = one_by_one(table)
+    probes = to_numbers(transform(steps, table.store.mix(changes)))
+    if probes.shape[1] != weights.shape[1]:
+        raise NotNativeError(f"it has {weights.shape[1]} weights for {probes.shape[1]} features")
+    owner = find_owners(probes, varied, table)
+    owned, unowned = owner >= 0, owner < 0
+    by_column = np.zeros((len(weights), len(owner), len(table.names)))
+    by_column[:, owned, owner[owned]] = weights[:, owned]
+    terms = np.empty((len(weights), table.n_rows, len(table.names)))
+    size = max(1, ENCODED_CELLS // len(owner))
+    for start in range(0, table.n_rows, size):
+        rows = np.arange(start, min(start + size, table.n_rows))
+        encoded = transform(steps, rows_of(table, rows))
+        is_sparse = hasattr(encoded, "tocsr")
+        encoded = csr_array(encoded) if is_sparse else to_numbers(encoded)
+        if (to_numbers(encoded[:, unowned]) != probes[0, unowned]).any():
+            raise NotNativeError("a feature varies with no column by itself")
+        for of_margin, part in zip(terms, by_column, strict=True):
+            of_margin[rows] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
+    constants = np.ravel(head.intercept_) + weights[:, unowned] @ probes[0, unowned]
+    return LinearTable(terms, constants)
+
+
 def is_linear(scorer: Scorer) -> bool:
-    """Say whether a model looks like a linear one."""
-    return all(_has_weights(head) for _, head, _ in _heads(scorer))
+    """Say whether a model looks like a linear one, with one margin or the mean of several."""
+    heads = [head for _, head, _ in _heads(scorer)]
+    return all(has_weights(head) and np.size(head.intercept_) == 1 for head in heads)
 
 
-def _has_weights(head: Any) -> bool:
+def has_weights(head: Any) -> bool:
+    """Say whether an estimator has the weights of a linear model."""
     # A support vector machine with another kernel has the name, and raises an error like one that has not.
     weights, constant = getattr(head, "coef_", None), getattr(head, "intercept_", ())
-    return weights is not None and np.size(constant) == 1 and (weights.ndim == 1 or weights.shape[0] == 1)
+    return weights is not None and np.size(constant) == len(np.atleast_2d(weights))
+
+
+def link_of(head: Any) -> str:
+    """Return what makes a linear model's output of its margins."""
+    if is_classifier(head) and hasattr(head, "predict_proba"):
+        return "softmax" if np.size(head.intercept_) > 1 else "logistic"
+    kinds = (GammaRegressor, PoissonRegressor, TweedieRegressor)
+    return "exponential" if isinstance(head, kinds) else "identity"
 
 
 def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
@@ -95,37 +139,6 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
 
         heads.append(([*before, *inner], head, ask))
     return heads
-
-
-def _read_head(
-    transformers: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
-) -> tuple[Callable[[Native], Floats], Floats, float]:
-    """Return the encoder, weights and constant of a margin, on the scale on which its output is logistic."""
-    encode = make_encoder(transformers, head)
-    # sparsify() makes a sparse matrix of them.
-    weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
-    weights = np.asarray(weights, dtype=np.float64).ravel()
-    varied, changes = one_by_one(table)
-    probes = encode(table.store.mix(changes))
-    if probes.shape[1] != len(weights):
-        raise NotNativeError(f"it has {len(weights)} weights for {probes.shape[1]} features")
-    owner = find_owners(probes, varied, table)
-    owned, unowned = owner >= 0, owner < 0
-    size = max(1, ENCODED_CELLS // len(owner))
-    for start in range(0, table.n_rows, size):
-        rows = np.arange(start, min(start + size, table.n_rows))
-        if (encode(rows_of(table, rows))[:, unowned] != probes[0, unowned]).any():
-            raise NotNativeError("a feature varies with no column by itself")
-    constant = float(np.ravel(head.intercept_)[0]) + float(probes[0, unowned] @ weights[unowned])
-    scale = 1.0
-    if is_logistic:
-        chosen = rows_of(table, spread(table.n_rows, N_CHECKED))
-        margins = encode(chosen)[:, owned] @ weights[owned] + constant
-        scale, shift = _fit_link(margins, ask(chosen))
-        constant = scale * constant + shift
-    by_column = np.zeros((len(weights), len(table.names)))
-    by_column[owned, owner[owned]] = scale * weights[owned]
-    return encode, by_column, constant
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

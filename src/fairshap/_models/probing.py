@@ -10,7 +10,7 @@ from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
 from fairshap._models.encoding import ColumnEncoder, category_numbers, first_rows, numberings, recode
 from fairshap._models.scorer import NotNativeError, Scorer, split, spread
-from fairshap._models.trees import Ensemble, import_trees
+from fairshap._models.trees import LINKS, Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
 
@@ -22,6 +22,8 @@ N_CHECKED, _N_MIXED = 1000, 64
 _N_CATEGORIES, _N_HOSTS = 1000, 4
 # How many values of a numeric column, and of a category, are tried to see which features they move.
 _N_NUMBERS_TRIED, _N_CATEGORIES_TRIED = 64, 5000
+# How many rows a model is asked about to see how it reads a sparse matrix.
+_N_ASKED = 200
 # The encoded cells held at a time: 8 Mi numbers are 64 MiB.
 ENCODED_CELLS = 1 << 23
 # The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
@@ -37,6 +39,13 @@ class RankedTable(NamedTuple):
     #: The column of the table that each feature is made of; -1 where it is constant.
     column: Ints
 
+    def margins(self, sources: Sequence[Ints]) -> Floats:
+        """Return the margins of rows whose column j is that of the rows ``sources[j]``."""
+        mixed = np.empty((len(sources[0]), len(self.column)), dtype=np.int32)
+        for feature, column in enumerate(self.column):
+            mixed[:, feature] = self.ranks[sources[max(int(column), 0)], feature]
+        return self.ensemble.margins(mixed)
+
 
 def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     """Return the table as ranks, checked against the model itself.
@@ -44,28 +53,31 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     A NotNativeError says that the model is no tree ensemble, that its preprocessing mixes columns, or that
     the trees give an output which is not the model's.
     """
-    transformers, model = split(scorer.model)
-    steps = [step for pipeline in transformers for _, step in pipeline.steps]
+    steps, model = split(scorer.model)
     ensemble = import_trees(model)
+    if ensemble.link not in ("identity", "logistic"):
+        raise NotNativeError(f"its link is {ensemble.link}")
+    ranked = rank_features(steps, model, ensemble, table)
+    sources = check_sources(table, np.unique(ranked.column[ranked.column >= 0]))
+    outputs = LINKS[ensemble.link](ranked.margins(sources))
+    check_outputs(scorer, table, sources, outputs, f"the trees of {type(model).__name__}")
+    return ranked
+
+
+def rank_features(steps: list[Any], model: Any, ensemble: Ensemble, table: Table) -> RankedTable:
+    """Return the table as ranks for the trees of a model behind some steps; they are not checked."""
     try:
         if not steps:
-            ranks, column = _rank_columns(model, ensemble, table), ensemble.features
-        elif [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
-            ranks, column = _rank_encoded(steps[0], ensemble, table)
-        else:
-            encode = make_encoder(transformers, model)
-            ranks, column = _rank_probed(encode, int(model.n_features_in_), ensemble, table)
+            return RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
+        if [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
+            return RankedTable(ensemble, *_rank_encoded(steps[0], ensemble, table))
+        encode = make_encoder(steps, model)
+        return RankedTable(ensemble, *_rank_probed(encode, int(model.n_features_in_), ensemble, table))
     except FairshapError:
         raise
     except Exception as error:
         # What is read of a model may change with its library.
         raise NotNativeError(f"{type(model).__name__} cannot be read as trees ({error})") from error
-    sources = check_sources(table, np.unique(column[column >= 0]))
-    checked = np.empty((len(sources[0]), len(column)), dtype=np.int32)
-    for feature, source in enumerate(column):
-        checked[:, feature] = ranks[sources[max(int(source), 0)], feature]
-    check_outputs(scorer, table, sources, ensemble.predict(checked), f"the trees of {type(model).__name__}")
-    return RankedTable(ensemble, ranks, column)
 
 
 def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
@@ -133,17 +145,25 @@ def _rank_probed(
     return ranks, owner
 
 
-def make_encoder(transformers: Sequence[Any], model: Any) -> Callable[[Native], Floats]:
+def transform(steps: Sequence[Any], rows: Any) -> Any:
+    """Return rows behind some steps."""
+    try:
+        for step in steps:
+            rows = step.transform(rows)
+    except Exception as error:
+        raise NotNativeError(f"its preprocessing cannot be repeated ({error})") from error
+    return rows
+
+
+def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native], Floats]:
     """Return a function from rows to the numbers that a model's own features are."""
+    fill: list[float] = []
 
     def encode(rows: Any) -> Floats:
-        try:
-            for transformer in transformers:
-                rows = transformer.transform(rows)
-            numbers = _numbers(rows)
-        except Exception as error:
-            # It may make words of words, for a model that takes them: then that is called.
-            raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
+        encoded = transform(steps, rows)
+        if hasattr(encoded, "tocsr") and not fill:
+            fill.append(_read_as(model, encoded[:_N_ASKED]))
+        numbers = to_numbers(encoded, *fill)
         known = numberings(model, numbers)
         if known:
             numbers = numbers.copy()
@@ -154,12 +174,30 @@ def make_encoder(transformers: Sequence[Any], model: Any) -> Callable[[Native], 
     return encode
 
 
-def _numbers(encoded: Any) -> Floats:
-    if hasattr(encoded, "toarray"):
-        encoded = encoded.toarray()
-    if isinstance(encoded, pd.DataFrame):
-        return encoded.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(encoded.to_numpy() if hasattr(encoded, "to_numpy") else encoded, dtype=np.float64)
+def _read_as(model: Any, rows: Any) -> float:
+    """Return what a model takes a number for that a sparse matrix does not store.
+
+    XGBoost takes it for a missing value, others for 0; it is the model that says so.
+    """
+    ask = getattr(model, "predict_proba", model.predict)
+    as_zeros = np.array_equal(np.asarray(ask(rows)), np.asarray(ask(to_numbers(rows, 0.0))))
+    return 0.0 if as_zeros else np.nan
+
+
+def to_numbers(encoded: Any, fill: float = 0.0) -> Floats:
+    """Return encoded rows as an array, with a number for all that a sparse matrix does not store."""
+    if hasattr(encoded, "tocsr"):
+        stored = encoded.tocoo()
+        numbers = np.full(stored.shape, fill)
+        numbers[stored.row, stored.col] = stored.data
+        return numbers
+    try:
+        if isinstance(encoded, pd.DataFrame):
+            return encoded.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(encoded.to_numpy() if hasattr(encoded, "to_numpy") else encoded, dtype=np.float64)
+    except Exception as error:
+        # It may make words of words, for a model that takes them: then that is called.
+        raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
 
 
 def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -81,13 +80,26 @@ class Relabelled(ClassifierMixin, BaseEstimator):
 def split(model: Any) -> tuple[list[Any], Any]:
     """Return the transformers before the estimator itself, and that, whatever it is wrapped in."""
     transformers = []
-    while isinstance(model, (FrozenEstimator, Relabelled, Pipeline)):
+    while True:
         if isinstance(model, Pipeline):
-            transformers += [model[:-1]] if len(model) > 1 else []
+            transformers += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
             model = model[-1]
-        else:
-            model = model.inner_ if isinstance(model, Relabelled) else model.estimator
-    return transformers, model
+            continue
+        # What is handed on as it is: a search, a threshold, what is frozen or has its labels renamed.
+        kinds = [kind.__name__ for kind in type(model).__mro__]
+        name = next((_INSIDE[kind] for kind in kinds if kind in _INSIDE), None)
+        if name is None or not hasattr(model, name):
+            return transformers, model
+        model = getattr(model, name)
+
+
+#: Where an estimator that only wraps another keeps it.
+_INSIDE = {
+    "FrozenEstimator": "estimator",
+    "Relabelled": "inner_",
+    "BaseSearchCV": "best_estimator_",
+    "BaseThresholdClassifier": "estimator_",
+}
 
 
 class Scorer:
@@ -215,8 +227,12 @@ class Risk:
         for alternative in range(groups.donors.shape[1]):
             for column in self.problem.columns:
                 mixed[column] = groups.donors[owners, alternative]
-            scores.append(self.scorer(self.problem.table.store.mix(mixed)))
+            scores.append(self.score(mixed))
         return risk_of_scores(groups, scores)
+
+    def score(self, sources: Sequence[Ints]) -> Floats:
+        """Return the scores of rows whose column j has the cells of the rows ``sources[j]``."""
+        return self.scorer(self.problem.table.store.mix(sources))
 
 
 def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:

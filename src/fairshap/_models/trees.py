@@ -7,10 +7,13 @@ of its trees, :func:`join` makes one of many, and :func:`assemble` numbers their
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit, softmax
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
@@ -18,14 +21,32 @@ from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent, ran
 from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Bools, Codes, Floats, Ints
 
-# XGBoost's objectives whose output is the logistic function of the margin, and those whose output it is.
-_LOGISTIC = ("binary:logistic", "reg:logistic")
-_IDENTITY = (
-    *("reg:squarederror", "reg:linear", "reg:squaredlogerror"),
-    *("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"),
-)
+# What makes an output of the margin, by XGBoost's objectives and by CatBoost's losses.
+_XGBOOST = {
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "logistic"),
+    **dict.fromkeys(("reg:squarederror", "reg:linear", "reg:squaredlogerror"), "identity"),
+    **dict.fromkeys(("reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror"), "identity"),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exponential"),
+    **dict.fromkeys(("multi:softprob", "multi:softmax"), "softmax"),
+}
+_CATBOOST = {
+    **dict.fromkeys(("Logloss", "CrossEntropy"), "logistic"),
+    **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "MAPE", "Expectile"), "identity"),
+    **dict.fromkeys(("Poisson", "Tweedie"), "exponential"),
+    "MultiClass": "softmax",
+}
 # What treelite calls a split that goes left at the threshold too, and one on a category.
 _LESS_OR_EQUAL, _CATEGORY_NODE = 3, 2
+
+
+#: What makes an output of margins, shape (margins, rows): one number a row, or one for each class.
+LINKS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda margins: margins[0],
+    "logistic": lambda margins: expit(margins[0]),
+    "exponential": lambda margins: np.exp(margins[0]),
+    "softmax": lambda margins: softmax(margins, axis=0).T,
+    "each": lambda margins: margins.T,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,12 +62,27 @@ class Ensemble:
     #: The type in which the library compares, and whether a row goes left only below the threshold.
     dtype: Any
     strict: bool = False
-    #: The output is ``base + scale * margin``, through the logistic function or as it is.
-    base: float = 0.0
+    #: A margin is ``base + scale * (sum over its trees)``; the link makes the output of all margins.
+    base: tuple[float, ...] = (0.0,)
     scale: float = 1.0
-    is_logistic: bool = True
+    link: str = "logistic"
+    #: The margin is so many times the model's ``decision_function``; None if it has none.
+    factor: float | None = None
     #: The number that the model takes for a missing value, beside NaN.
     missing: float = np.nan
+    #: Where there are several margins: the one that each tree adds to, or what each leaf adds to all.
+    margin_of: Ints | None = None
+    leaf_values: Floats | None = None
+
+    @property
+    def parts(self) -> list[Trees]:
+        """The trees of each margin."""
+        if self.leaf_values is not None:
+            return [self.trees._replace(value=np.ascontiguousarray(value)) for value in self.leaf_values.T]
+        if self.margin_of is None:
+            return [self.trees]
+        roots = [self.trees.roots[self.margin_of == k] for k in range(len(self.base))]
+        return [self.trees._replace(roots=own) for own in roots]
 
     def ranks(self, encoded: Floats) -> Codes:
         """Return where each value stands among the thresholds of its feature; see :meth:`rank`."""
@@ -78,11 +114,11 @@ class Ensemble:
                 ranks[:, column] = np.where(ranks[:, column] < 0, -1, known)
         return ranks
 
-    def predict(self, ranks: Codes) -> Floats:
-        """Return the probability of the second class, or the prediction, for each row."""
-        descent = make_descent(self.trees, np.zeros(len(self.features), dtype=np.bool_))
-        output = self.base + self.scale * leaf_sums(descent, self.trees.value, ranks)
-        return 1.0 / (1.0 + np.exp(-output)) if self.is_logistic else output
+    def margins(self, ranks: Codes) -> Floats:
+        """Return the margins of rows, shape (margins, rows)."""
+        nothing = np.zeros(len(self.features), dtype=np.bool_)
+        sums = [leaf_sums(make_descent(trees, nothing), trees.value, ranks) for trees in self.parts]
+        return np.array(self.base)[:, None] + self.scale * np.stack(sums)
 
 
 class Nodes(NamedTuple):
@@ -196,7 +232,8 @@ def _from_xgboost(model: Any) -> Ensemble:
     booster = model.get_booster()
     learner = json.loads(booster.save_raw("json"))["learner"]
     objective = learner["objective"]["name"]
-    if objective not in _LOGISTIC + _IDENTITY:
+    link = _XGBOOST.get(objective)
+    if link is None:
         raise NotNativeError(f"the output of its objective, {objective}, is not read")
     boosted = learner["gradient_booster"]
     kind = boosted["name"]
@@ -211,16 +248,21 @@ def _from_xgboost(model: Any) -> Ensemble:
     if best is not None:
         trees = trees[: int(content["iteration_indptr"][int(best) + 1])]
     base = np.array(learner["learner_model_param"]["base_score"].strip("[]").split(","), dtype=np.float64)
-    if len(base) != 1 or any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
-        raise NotNativeError("it has several outputs")
-    is_logistic = objective in _LOGISTIC
+    n_margins = max(int(learner["learner_model_param"]["num_class"]), 1)
+    if len(base) not in (1, n_margins) or any(
+        int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees
+    ):
+        raise NotNativeError("it has several targets")
+    if link in ("logistic", "exponential"):
+        base = logit(base) if link == "logistic" else np.log(base)
     return assemble(
         join([_nodes_of_xgboost(tree, weight) for tree, weight in zip(trees, weights, strict=False)]),
         np.float32,
         strict=True,
-        base=float(np.log(base[0] / (1 - base[0])) if is_logistic else base[0]),
-        is_logistic=is_logistic,
+        base=tuple(np.broadcast_to(base, n_margins).tolist()),
+        link=link,
         missing=float(model.missing),
+        margin_of=np.array(content["tree_info"][: len(trees)]) if n_margins > 1 else None,
     )
 
 
@@ -269,16 +311,21 @@ def _from_lightgbm(model: Any) -> Ensemble:
         raise NotNativeError("its leaves are linear models (linear_tree)")
     imported = treelite.frontend.from_lightgbm(booster)
     header = imported.get_header_accessor()
-    n_outputs, output = int(header.get_field("num_class")[0]), header.get_field("postprocessor")
-    if n_outputs != 1 or output not in ("sigmoid", "identity"):
-        raise NotNativeError(f"its output ({n_outputs} of kind {output}) is not read")
+    n_margins, output = int(header.get_field("num_class")[0]), str(header.get_field("postprocessor"))
+    link = "logistic" if output == "sigmoid" else output
+    if link not in LINKS:
+        raise NotNativeError(f"its output, of kind {output}, is not read")
     trees = [imported.get_tree_accessor(k) for k in range(int(header.get_field("num_tree")[0]))]
-    is_logistic = output == "sigmoid"
-    alpha = float(header.get_field("sigmoid_alpha")[0]) if is_logistic else 1.0
-    share = 1.0 / len(trees) if header.get_field("average_tree_output")[0] else 1.0
-    base = float(header.get_field("base_scores")[0])
-    nodes = join([_nodes_of_treelite(tree) for tree in trees])
-    return assemble(nodes, np.float64, base=alpha * base, scale=alpha * share, is_logistic=is_logistic)
+    alpha = float(header.get_field("sigmoid_alpha")[0]) if link == "logistic" else 1.0
+    share = n_margins / len(trees) if header.get_field("average_tree_output")[0] else 1.0
+    return assemble(
+        join([_nodes_of_treelite(tree) for tree in trees]),
+        np.float64,
+        base=tuple(alpha * float(base) for base in header.get_field("base_scores")[:n_margins]),
+        scale=alpha * share,
+        link=link,
+        margin_of=np.asarray(header.get_field("class_id"), dtype=np.int64) if n_margins > 1 else None,
+    )
 
 
 def _nodes_of_treelite(tree: Any) -> Nodes:
@@ -303,65 +350,143 @@ def _nodes_of_treelite(tree: Any) -> Nodes:
     )
 
 
+def _from_catboost(model: Any) -> Ensemble:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model.json")
+        model.save_model(str(path), format="json")
+        content = json.loads(path.read_text(encoding="utf-8"))
+    if "oblivious_trees" not in content:
+        raise NotNativeError("its trees are not symmetric")
+    trees, loss = content["oblivious_trees"], content["model_info"]["params"]["loss_function"]["type"]
+    if loss not in _CATBOOST:
+        raise NotNativeError(f"the output of its loss, {loss}, is not read")
+    if any(split["split_type"] != "FloatFeature" for tree in trees for split in tree["splits"]):
+        raise NotNativeError("it encodes categories itself, also several together; encode them before it")
+    scale, base = content["scale_and_bias"]
+    numbers = content["features_info"].get("float_features", [])
+    values = [np.array(tree["leaf_values"]).reshape(-1, len(base)) for tree in trees]
+    nodes = [
+        _nodes_of_catboost(tree["splits"], numbers, own) for tree, own in zip(trees, values, strict=True)
+    ]
+    # A tree of n leaves has n - 1 nodes before them.
+    padded = np.concatenate([np.pad(own, ((len(own) - 1, 0), (0, 0))) for own in values])
+    several = {"leaf_values": padded} if len(base) > 1 else {}
+    return assemble(join(nodes), np.float32, base=tuple(base), scale=scale, link=_CATBOOST[loss], **several)
+
+
+def _nodes_of_catboost(splits: list[dict[str, Any]], numbers: list[dict[str, Any]], values: Floats) -> Nodes:
+    """Return the nodes of a symmetric tree, level by level; all nodes of a level split alike."""
+    level = np.repeat(np.arange(len(splits)), 1 << np.arange(len(splits)))
+    # Leaf j is where bit k of j says whether the value is above the border of split k.
+    place = np.arange(len(level)) + 1 - (1 << level)
+    left = (2 << level) - 1 + place
+    ends = np.full(len(values), -1)
+    features = [numbers[split["float_feature_index"]] for split in splits]
+
+    def of_level(properties: list[Any], dtype: Any) -> NDArray[Any]:
+        return np.append(np.array(properties, dtype=dtype)[level], np.zeros(len(values), dtype=dtype))
+
+    return Nodes(
+        left=np.append(left, ends),
+        right=np.append(left + (1 << level), ends),
+        feature=of_level([feature["flat_feature_index"] for feature in features], np.int64),
+        threshold=of_level([split["border"] for split in splits], np.float64),
+        # A missing number is below all borders, unless it is said to be above them.
+        default_left=of_level([feature["nan_value_treatment"] != "AsTrue" for feature in features], np.bool_),
+        value=np.append(np.zeros(len(level)), values[:, -1]),
+    )
+
+
 def _from_forest(model: Any) -> Ensemble:
-    """Return a single tree, or a forest, whose output is the mean of its trees'."""
+    """Return a single tree, a forest or a bag of trees, whose output is the mean of its trees'."""
     models = getattr(model, "estimators_", [model])
+    if not all(hasattr(model, "tree_") for model in models):
+        raise NotNativeError("it is made of other models than trees")
     trees = [model.tree_ for model in models]
     if trees[0].n_outputs != 1:
         raise NotNativeError("its trees have several outputs")
-    values = [tree.value[:, 0, :] for tree in trees]
+    values = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    several = {}
     if is_classifier(models[0]):
-        if trees[0].n_classes[0] != 2:
-            raise NotNativeError("its trees have not two classes")
-        values = [value[:, 1:] / value.sum(axis=1, keepdims=True) for value in values]
-    nodes = [_nodes_of_sklearn(tree, value[:, 0]) for tree, value in zip(trees, values, strict=True)]
-    return assemble(join(nodes), np.float32, scale=1.0 / len(trees), is_logistic=False)
+        values = values / values.sum(axis=1, keepdims=True)
+        if values.shape[1] > 2:
+            several = {"leaf_values": values, "base": (0.0,) * values.shape[1]}
+    features = getattr(model, "estimators_features_", [np.arange(model.n_features_in_)] * len(trees))
+    nodes = join([_nodes_of_sklearn(tree, own) for tree, own in zip(trees, features, strict=True)])
+    link = "each" if several else "identity"
+    nodes = nodes._replace(value=values[:, -1])
+    return assemble(nodes, np.float32, scale=1.0 / len(trees), link=link, **several)
+
+
+def _from_adaboost(model: Any) -> Ensemble:
+    """Return trees that vote for one of two classes, each with its weight."""
+    if model.n_classes_ != 2 or not all(hasattr(tree, "tree_") for tree in model.estimators_):
+        raise NotNativeError("it has not two classes, or boosts other models than trees")
+    shares = model.estimator_weights_ / model.estimator_weights_.sum()
+    nodes = []
+    for tree, share in zip(model.estimators_, shares, strict=False):
+        votes = 2 * share * (2 * tree.tree_.value[:, 0, :].argmax(axis=1) - 1)
+        nodes.append(_nodes_of_sklearn(tree.tree_)._replace(value=votes))
+    return assemble(join(nodes), np.float32, factor=1.0)
 
 
 def _from_gradient_boosting(model: Any) -> Ensemble:
-    if model.estimators_.shape[1] != 1:
-        raise NotNativeError("it has not two classes")
+    n_stages, n_margins = model.estimators_.shape
     if isinstance(model.init_, str):
-        base = 0.0
+        base = np.zeros(n_margins)
     elif isinstance(model.init_, DummyClassifier) and model.init_.strategy == "prior":
-        share = model.init_.class_prior_[1]
-        base = float(np.log(share / (1 - share)))
+        shares = model.init_.class_prior_
+        base = np.log(shares) if n_margins > 1 else logit(shares[1:])
     elif isinstance(model.init_, DummyRegressor):
-        base = float(model.init_.constant_[0, 0])
+        base = model.init_.constant_[0]
     else:
         raise NotNativeError(f"it starts from the predictions of {type(model.init_).__name__}")
     # The exponential loss has half the log odds for its margin.
     factor = 2.0 if model.loss == "exponential" else 1.0
-    trees = [stage.tree_ for stage in model.estimators_[:, 0]]
-    nodes = join([_nodes_of_sklearn(tree, tree.value[:, 0, 0]) for tree in trees])
-    scale = factor * model.learning_rate
-    return assemble(nodes, np.float32, base=base, scale=scale, is_logistic=is_classifier(model))
+    link = "softmax" if n_margins > 1 else "logistic"
+    return assemble(
+        join([_nodes_of_sklearn(stage.tree_) for stage in model.estimators_.ravel()]),
+        np.float32,
+        base=tuple(base.tolist()),
+        scale=factor * model.learning_rate,
+        link=link if is_classifier(model) else "identity",
+        factor=factor,
+        margin_of=np.tile(np.arange(n_margins), n_stages) if n_margins > 1 else None,
+    )
 
 
-def _nodes_of_sklearn(tree: Any, value: Floats) -> Nodes:
+def _nodes_of_sklearn(tree: Any, features: Ints | None = None) -> Nodes:
+    """Return the nodes of a tree, which may see some features only."""
+    feature = tree.feature.astype(np.int64)
     return Nodes(
         left=tree.children_left,
         right=tree.children_right,
-        feature=tree.feature.astype(np.int64),
+        # A leaf has a feature below 0, which nobody looks at.
+        feature=feature if features is None else features[feature],
         threshold=tree.threshold,
         default_left=tree.missing_go_to_left.astype(np.bool_),
-        value=value,
+        value=tree.value[:, 0, 0],
     )
 
 
 def _from_hist_gradient_boosting(model: Any) -> Ensemble:
-    if model.n_trees_per_iteration_ != 1:
-        raise NotNativeError("it has not two classes")
-    is_logistic = is_classifier(model)
-    if not is_logistic and type(model._loss.link).__name__ != "IdentityLink":
-        raise NotNativeError(f"its output, of loss {model.loss!r}, is not the sum of its trees")
+    n_margins, link = model.n_trees_per_iteration_, type(model._loss.link).__name__
+    known = {"IdentityLink": "identity", "LogLink": "exponential", "LogitLink": "logistic"}
+    if n_margins == 1 and link not in known:
+        raise NotNativeError(f"its output, of loss {model.loss!r}, is not read")
     features = np.arange(model.n_features_in_)
     if model.is_categorical_ is not None:
         # Inside, the columns of categories come first.
         features = np.argsort(~model.is_categorical_, kind="stable")
-    nodes = join([_nodes_of_histograms(stage[0], features) for stage in model._predictors])
-    base = float(model._baseline_prediction[0, 0])
-    return assemble(nodes, np.float64, base=base, is_logistic=is_logistic)
+    trees = [tree for stage in model._predictors for tree in stage]
+    return assemble(
+        join([_nodes_of_histograms(tree, features) for tree in trees]),
+        np.float64,
+        base=tuple(model._baseline_prediction.ravel().tolist()),
+        link=known[link] if n_margins == 1 else "softmax",
+        factor=1.0,
+        margin_of=np.arange(len(trees)) % n_margins if n_margins > 1 else None,
+    )
 
 
 def _nodes_of_histograms(tree: Any, features: Ints) -> Nodes:
@@ -388,6 +513,9 @@ def _nodes_of_histograms(tree: Any, features: Ints) -> Nodes:
 _READERS: dict[str, Callable[[Any], Ensemble]] = {
     "XGBModel": _from_xgboost,
     "LGBMModel": _from_lightgbm,
+    "CatBoost": _from_catboost,
+    "BaseWeightBoosting": _from_adaboost,
+    "BaseBagging": _from_forest,
     "BaseDecisionTree": _from_forest,
     "ForestClassifier": _from_forest,
     "ForestRegressor": _from_forest,

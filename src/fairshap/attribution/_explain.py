@@ -17,6 +17,7 @@ from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
 
 if TYPE_CHECKING:
+    from fairshap.attribution._composed import ComposedGame
     from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
 
@@ -138,10 +139,11 @@ def explain_matched(
         _attribute_by_trees(cast("TreeGame", game), rows, options, seed)
     else:
         left = np.arange(len(pairs))
-        if game is not None:
+        if route == "weights":
             with Progress("Explaining", len(pairs), options.verbose) as progress:
                 left = cast("LinearGame", game).solve(rows, progress)
-        _attribute_by_calls(by_calls, left, rows, options, seed)
+            game = by_calls
+        _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed)
     return Explanation(risk, plan, players, route=route, options=options, **rows.finish())
 
 
@@ -153,14 +155,16 @@ def explain_again(explanation: Explanation, model: Any, X: Native, original: Nat
     return explain_matched(model, problem, plan, explanation.features, explanation.options)
 
 
-def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | None", str]:
+def native_game(
+    game: Game, options: Options
+) -> tuple["TreeGame | LinearGame | ComposedGame | Game | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
     scorer = game.risk.scorer
     if is_small(game):
         return None, "model calls: the table is small"
-    if scorer.n_classes > 2:
-        return None, f"model calls: the model has {scorer.n_classes} classes"
+    from fairshap._models.encoded import EncodedRisk
     from fairshap._models.linear import is_linear
+    from fairshap.attribution._composed import ComposedGame
     from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
 
@@ -175,7 +179,15 @@ def native_game(game: Game, options: Options) -> tuple["TreeGame | LinearGame | 
             return LinearGame(game, options.n_jobs), "weights"
         except NotNativeError as error:
             reason = error
-    return None, f"model calls: {reason}"
+    try:
+        return ComposedGame(game, options.n_jobs), "parts"
+    except NotNativeError as error:
+        reason = reason if is_linear(scorer) else error
+    try:
+        encoded = Game(EncodedRisk(game.risk), game.players, game.rows, game.references)
+    except NotNativeError:
+        return None, f"model calls: {reason}"
+    return encoded, f"model calls on encoded rows: {reason}"
 
 
 def is_small(game: Game) -> bool:
@@ -186,7 +198,8 @@ def is_small(game: Game) -> bool:
 
 def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
     # A small table is solved as it would be by trees, so that no row depends on how many there are.
-    most = _most(options, _AUTO_BY_TREES if is_small(game) else _AUTO_BY_CALLS)
+    many = not isinstance(game, Game) or is_small(game)
+    most = _most(options, _AUTO_BY_TREES if many else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])
     with Progress("Explaining", len(pairs), options.verbose) as progress:

@@ -24,10 +24,11 @@ class LinearGame:
     def __init__(self, game: Game, n_jobs: int | None) -> None:
         problem, players = game.risk.problem, game.players
         self.table = read_linear(game.risk.scorer, problem.table)
+        self.is_logistic = game.risk.scorer.has_probabilities
         self.groups, self.columns = problem.groups, list(problem.columns)
         self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        self.parts = in_parts(np.arange(len(self.rows)), _CELLS // self.table.width)
+        self.parts = in_parts(np.arange(len(self.rows)), _CELLS // self.table.terms[:, 0].size)
         #: Which columns are each player's; the attribute, and what is beside the table, is nobody's.
         self.is_player = np.zeros((len(problem.table.names), len(players.names)))
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
@@ -74,11 +75,11 @@ class LinearGame:
 
     def _sums(self, part: Ints) -> Sums:
         """Return the margins of some pairs."""
-        own, other = (self.table.terms(at[part]) for at in (self.rows, self.references))
+        own, other = (self.table.terms[:, at[part]] for at in (self.rows, self.references))
         owners = self.rows[part] if self.groups.by_row else np.zeros(1, dtype=np.int64)
         donors = self.groups.donors[owners]
         # What the attribute's values add, shape (components, rows, alternatives).
-        shifts = self.table.terms(donors.ravel())[:, :, self.columns].sum(axis=2)
+        shifts = self.table.terms[:, donors.ravel()][:, :, self.columns].sum(axis=2)
         without: Floats = np.delete(other, self.columns, axis=2)
         return Sums(
             steps=(own - other) @ self.is_player,
@@ -87,5 +88,5 @@ class LinearGame:
             shares=np.full(len(own), 1.0 / len(own)),
             contrasts=np.array(self.groups.contrasts, dtype=np.int64),
             is_mean=self.groups.is_mean,
-            is_logistic=self.table.is_logistic,
+            is_logistic=self.is_logistic,
         )

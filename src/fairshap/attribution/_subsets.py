@@ -15,6 +15,7 @@ from fairshap.attribution._explain import native_game
 from fairshap.attribution._explanation import Options
 
 if TYPE_CHECKING:
+    from fairshap.attribution._composed import ComposedGame
     from fairshap.attribution._trees import TreeGame
 
 # Players up to which all coalitions are looked at: where trees are walked, and where the model is called.
@@ -47,7 +48,9 @@ def best_players(
                 cells, prices, most_cells, _BY_TREES, tolerance(risk.unit), progress
             )
         else:
-            is_open = game.q > (_BY_TREES if "small" in route else _BY_CALLS)
+            if native is not None and route != "weights":
+                game = cast("Game", native)
+            is_open = game.q > (_BY_TREES if "small" in route or route == "parts" else _BY_CALLS)
             replaced = np.zeros(cells.shape, dtype=np.bool_)
             for q in np.unique(game.q[~is_open]).tolist():
                 for pairs in game.batches(np.flatnonzero(game.q == q), 1 << q):
@@ -116,6 +119,10 @@ def replay(
         from fairshap.attribution._trees import TreeGame
 
         return _by_trees(TreeGame(game, n_jobs), taken)
+    if route == "parts":
+        from fairshap.attribution._composed import ComposedGame
+
+        return _by_trees(ComposedGame(game, n_jobs), taken)
     if route == "weights":
         from fairshap.attribution._linear import LinearGame
 
@@ -124,7 +131,7 @@ def replay(
     return game.without(nobody), game.without(taken)
 
 
-def _by_trees(game: "TreeGame", taken: Bools) -> tuple[Floats, Floats]:
+def _by_trees(game: "TreeGame | ComposedGame", taken: Bools) -> tuple[Floats, Floats]:
     full, without = np.empty((2, len(taken)))
     for q in np.unique(game.q).tolist():
         pairs = np.flatnonzero(game.q == q)

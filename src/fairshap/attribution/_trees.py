@@ -56,9 +56,9 @@ class TreeGame:
             len(players.names),
             np.array(self.groups.contrasts, dtype=np.int64),
             self.groups.is_mean,
-            ensemble.base,
+            ensemble.base[0],
             ensemble.scale,
-            ensemble.is_logistic,
+            ensemble.link == "logistic",
         )
         self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)

@@ -54,7 +54,7 @@ def choose_players(
         for i in range(start, stop):
             j = i - start
             q, n, constant, _, _ = collect(
-                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
+                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j, 0, False
             )
             replaced[i, :] = False
             risks[i, :] = 0.0

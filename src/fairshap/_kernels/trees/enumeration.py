@@ -301,7 +301,7 @@ def risks_by_sums(
         used_direct = False
         for k in range(n_paths):
             if masks[k, MET] & 1:
-                used_direct = _add_path(
+                used_direct = add_path(
                     masks[k, OWN], masks[k, OTHER], amounts[k, VALUE], level, direct, used_direct
                 )
         level[0] += constant
@@ -359,7 +359,7 @@ def _differences_by_sums(
         for k in range(n_paths):
             sign = (masks[k, MET] >> a & 1) - (masks[k, MET] & 1)
             if sign:
-                used_direct = _add_path(
+                used_direct = add_path(
                     masks[k, OWN] >> first,
                     masks[k, OTHER] >> first,
                     sign * amounts[k, VALUE],
@@ -375,7 +375,7 @@ def _differences_by_sums(
 
 
 @compiled
-def _add_path(own: int, other: int, value: float, level: Floats, direct: Floats, used: bool) -> bool:
+def add_path(own: int, other: int, value: float, level: Floats, direct: Floats, used: bool) -> bool:
     """Add to the coalitions that a path is open to; return whether ``direct`` is in use."""
     free = (len(level) - 1) & ~(own | other)
     if count_bits(free) < count_bits(other):

@@ -36,7 +36,7 @@ def coalition_risks(
         values = switched[i : i + 1] if len(switched) > 1 else switched
         lay_out(walker, rows[i : i + 1], references[i : i + 1], desk)
         _number_players(walker, walker.ranks[rows[i]], walker.ranks[references[i]], slot, place_of, active[i])
-        q, n, constant, _, _ = collect(walker, rows[i], references[i], values[0], desk, 0)
+        q, n, constant, _, _ = collect(walker, rows[i], references[i], values[0], desk, 0, 0, False)
         if q > MOST_PLAYERS:
             _walk_coalitions(walker, rows[i], references[i], values[0], slot, coalitions, outputs, risks[i])
             continue

@@ -34,7 +34,7 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
         for i in range(start, stop):
             j = i - start
             q, n, _, _, _ = collect(
-                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
+                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j, 0, False
             )
             # Too many players may leave no path that is finished.
             counts[i] = q if n or q > MOST_PLAYERS else 0
@@ -87,7 +87,7 @@ def solve_pairs(
         for i in range(start, stop):
             j = i - start
             q, n, constant, low, high = collect(
-                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j
+                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j, 0, False
             )
             counts[i], full[i], empty[i] = 0, 0.0, 0.0
             if n:

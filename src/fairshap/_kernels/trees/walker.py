@@ -247,12 +247,15 @@ def collect(
     switched: Codes,
     desk: Desk,
     j: int,
+    q: int,
+    needs_level: bool,
 ) -> tuple[int, int, float, float, float]:
     """Write the paths of a pair; return how many players and paths there are, the rest, and a range.
 
-    A tree is walked from where the rows part. Where they do not, or where all coalitions end in one leaf,
-    that leaf goes to the rest. The pair is the ``j``-th of those on the desk. There are no paths where the
-    attribute makes no difference to any coalition: there is no risk then. The range is one in which the sum
+    The desk's first q players have their slots already. A tree is walked from where the rows part. Where
+    they do not, or where all coalitions end in one leaf, that leaf goes to the rest. The pair is the
+    ``j``-th of those on the desk. There are no paths where the attribute makes no difference to any
+    coalition: there is no risk then, unless the level is needed by itself. The range is one in which the sum
     over the paths lies for every coalition.
     """
     x, r = walker.ranks[row], walker.ranks[reference]
@@ -267,8 +270,8 @@ def collect(
     )
     n_switching = walker.descent.n_switching
     everyone = (1 << len(switched)) - 1
-    q, n, constant, low, high = 0, 0, 0.0, 0.0, 0.0
-    differs = False
+    n, constant, low, high = 0, 0.0, 0.0, 0.0
+    differs = needs_level
     for t in range(len(partings)):
         if t >= n_switching and not differs:
             break

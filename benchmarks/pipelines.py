@@ -1,0 +1,394 @@
+"""Ordinary pipelines, as people write them: how each is explained, how long that takes, and how exactly.
+
+Three tables: loans (made, 2,400 rows, like those of the Home Mortgage Disclosure Act), Adult's first training
+fold and, where the file is found, ACS Income. For each pipeline: the route; the seconds of its fit and of the
+repair of the fitted pipeline (one run, after one that warms up); their ratio; and the largest difference to
+the Shapley values from calling the pipeline, over up to 500 pairs. "native" pipelines must be read; the
+others are at least transformed once and mixed after that. The benchmark ends with 1 where one is not, or
+where a difference is above 1e-6.
+
+    python benchmarks/pipelines.py [--tables loans,adult,acs] [--only XGBoost]
+
+One JSON line at the end.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from catboost import CatBoostClassifier
+from common import training_fold
+from lightgbm import LGBMClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from skrub import TableVectorizer, tabular_pipeline
+from xgboost import XGBClassifier
+
+from fairshap import FairSHAP, MatchPlan, explain
+from fairshap._models import fit_model
+from fairshap.attribution import _explain
+
+ACS = Path(__file__).resolve().parents[2] / "shared/data/benchmark/acs_income.parquet"
+PAIRS = 500
+NUMBERS, WORDS = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
+
+
+def before(numbers: Any, words: Any = None) -> Any:
+    """Return the usual preprocessing: one step for the numbers, one for the rest."""
+    return make_column_transformer((numbers, NUMBERS), (words or one_hot(), WORDS))
+
+
+def one_hot(dense: bool = False) -> Any:
+    return OneHotEncoder(handle_unknown="ignore", sparse_output=not dense)
+
+
+def ordinal() -> Any:
+    return OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+
+
+def scaled(model: Any) -> Any:
+    return make_pipeline(before(make_pipeline(SimpleImputer(), StandardScaler())), model)
+
+
+def coded(model: Any) -> Any:
+    return make_pipeline(before("passthrough", ordinal()), model)
+
+
+def xgboost(**options: Any) -> Any:
+    return XGBClassifier(random_state=0, **options)
+
+
+def logistic() -> Any:
+    return LogisticRegression(max_iter=300)
+
+
+def forest() -> Any:
+    return RandomForestClassifier(50, min_samples_leaf=5, random_state=0, n_jobs=-1)
+
+
+#: Name: (whether it must be native, the largest table, what makes it). Tables: 0 loans, 1 Adult, 2 ACS.
+PIPELINES: dict[str, tuple[bool, int, Callable[[], Any]]] = {
+    "XGBoost, raw categories": (True, 2, lambda: xgboost(enable_categorical=True)),
+    "LightGBM, raw categories": (True, 2, lambda: LGBMClassifier(verbose=-1, random_state=0)),
+    "HistGradientBoosting, raw categories": (
+        True,
+        2,
+        lambda: HistGradientBoostingClassifier(random_state=0, categorical_features="from_dtype"),
+    ),
+    "the default (no estimator)": (True, 2, lambda: None),
+    "one-hot, XGBoost": (True, 2, lambda: scaled(xgboost())),
+    "dense one-hot, XGBoost": (
+        True,
+        2,
+        lambda: make_pipeline(before(StandardScaler(), one_hot(True)), xgboost()),
+    ),
+    "one-hot, LightGBM": (True, 2, lambda: scaled(LGBMClassifier(verbose=-1, random_state=0))),
+    "one-hot, random forest": (True, 1, lambda: scaled(forest())),
+    "one-hot, logistic regression": (True, 2, lambda: scaled(logistic())),
+    "one-hot, SGD logistic": (True, 2, lambda: scaled(SGDClassifier(loss="log_loss", random_state=0))),
+    "one-hot, linear SVC": (True, 2, lambda: scaled(LinearSVC(random_state=0))),
+    "one-hot, ridge classifier": (True, 2, lambda: scaled(RidgeClassifier())),
+    "ordinal, XGBoost": (True, 2, lambda: coded(xgboost())),
+    "ordinal, random forest": (True, 1, lambda: coded(forest())),
+    "ordinal, extra trees": (
+        True,
+        1,
+        lambda: coded(ExtraTreesClassifier(50, min_samples_leaf=5, random_state=0, n_jobs=-1)),
+    ),
+    "ordinal, gradient boosting": (
+        True,
+        1,
+        lambda: make_pipeline(before(SimpleImputer(), ordinal()), GradientBoostingClassifier(random_state=0)),
+    ),
+    "ordinal, decision tree": (True, 2, lambda: coded(DecisionTreeClassifier(max_depth=8, random_state=0))),
+    "ordinal, HistGradientBoosting": (True, 2, lambda: coded(HistGradientBoostingClassifier(random_state=0))),
+    "imputer, ordinal, LightGBM": (
+        True,
+        2,
+        lambda: make_pipeline(
+            before(SimpleImputer(strategy="median"), ordinal()), LGBMClassifier(verbose=-1, random_state=0)
+        ),
+    ),
+    "target encoder, XGBoost": (
+        True,
+        2,
+        lambda: make_pipeline(before("passthrough", TargetEncoder(random_state=0)), xgboost()),
+    ),
+    "target encoder, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(
+            before(SimpleImputer(), TargetEncoder(random_state=0)), StandardScaler(), logistic()
+        ),
+    ),
+    "min-max, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(before(make_pipeline(SimpleImputer(), MinMaxScaler())), logistic()),
+    ),
+    "robust scaler, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(before(make_pipeline(SimpleImputer(), RobustScaler())), logistic()),
+    ),
+    "quantiles, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(
+            before(make_pipeline(SimpleImputer(), QuantileTransformer(random_state=0))), logistic()
+        ),
+    ),
+    "power transform, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(before(make_pipeline(SimpleImputer(), PowerTransformer())), logistic()),
+    ),
+    "bins, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(
+            before(
+                make_pipeline(SimpleImputer(), KBinsDiscretizer(5, quantile_method="averaged_inverted_cdf"))
+            ),
+            logistic(),
+        ),
+    ),
+    "splines, logistic regression": (
+        True,
+        2,
+        lambda: make_pipeline(before(make_pipeline(SimpleImputer(), SplineTransformer())), logistic()),
+    ),
+    "AdaBoost": (True, 1, lambda: coded(AdaBoostClassifier(n_estimators=50, random_state=0))),
+    "bagged trees": (True, 1, lambda: coded(BaggingClassifier(n_estimators=20, random_state=0))),
+    "bagged XGBoost": (True, 1, lambda: coded(BaggingClassifier(xgboost(), 5, random_state=0))),
+    "calibrated XGBoost, sigmoid": (True, 1, lambda: CalibratedClassifierCV(coded(xgboost()))),
+    "calibrated XGBoost, isotonic": (
+        True,
+        1,
+        lambda: coded(CalibratedClassifierCV(xgboost(), method="isotonic")),
+    ),
+    "calibrated forest": (True, 1, lambda: coded(CalibratedClassifierCV(forest(), method="isotonic"))),
+    "calibrated linear SVC": (True, 2, lambda: scaled(CalibratedClassifierCV(LinearSVC(random_state=0)))),
+    "soft vote of XGBoost and a forest": (
+        True,
+        1,
+        lambda: coded(VotingClassifier([("x", xgboost()), ("f", forest())], voting="soft")),
+    ),
+    "soft vote of pipelines, with logistic regression": (
+        True,
+        1,
+        lambda: VotingClassifier([("x", coded(xgboost())), ("l", scaled(logistic()))], voting="soft"),
+    ),
+    "stack of XGBoost and LightGBM": (
+        True,
+        1,
+        lambda: coded(
+            StackingClassifier([("x", xgboost()), ("l", LGBMClassifier(verbose=-1, random_state=0))])
+        ),
+    ),
+    "grid search, XGBoost": (
+        True,
+        1,
+        lambda: GridSearchCV(scaled(xgboost()), {"xgbclassifier__max_depth": [3, 6]}, cv=3),
+    ),
+    "grid search, logistic regression": (
+        True,
+        1,
+        lambda: GridSearchCV(scaled(logistic()), {"logisticregression__C": [0.1, 1]}, cv=3),
+    ),
+    "fixed threshold, XGBoost": (True, 1, lambda: FixedThresholdClassifier(scaled(xgboost()), threshold=0.4)),
+    "tuned threshold, logistic regression": (
+        True,
+        1,
+        lambda: TunedThresholdClassifierCV(scaled(logistic()), cv=3),
+    ),
+    "pipeline in a pipeline, XGBoost": (
+        True,
+        1,
+        lambda: make_pipeline(
+            before(StandardScaler(), one_hot(True)), make_pipeline(StandardScaler(), xgboost())
+        ),
+    ),
+    "CatBoost, one-hot categories": (
+        True,
+        1,
+        lambda: coded(CatBoostClassifier(300, verbose=0, random_seed=0, allow_writing_files=False)),
+    ),
+    "skrub TableVectorizer, logistic regression": (
+        True,
+        1,
+        lambda: make_pipeline(TableVectorizer(), SimpleImputer(), StandardScaler(), logistic()),
+    ),
+    "skrub tabular_pipeline": (True, 1, lambda: tabular_pipeline("classifier")),
+    "CatBoost, its own categories": (False, 1, "catboost"),
+    "one-hot, k nearest neighbors": (False, 0, lambda: scaled(KNeighborsClassifier())),
+    "one-hot, MLP": (False, 1, lambda: scaled(MLPClassifier((32,), max_iter=20, random_state=0))),
+    "dense one-hot, naive Bayes": (
+        False,
+        1,
+        lambda: make_pipeline(
+            before(make_pipeline(SimpleImputer(), StandardScaler()), one_hot(True)), GaussianNB()
+        ),
+    ),
+}
+
+
+def loans() -> tuple[pd.DataFrame, Any, dict[str, Any]]:
+    """Return a made table of applications for loans, with categories and missing values."""
+    rng = np.random.default_rng(0)
+    n = 2400
+    race = rng.choice(["white", "black", "asian"], n, p=[0.75, 0.17, 0.08])
+    income = rng.lognormal(4.2 - 0.2 * (race == "black"), 0.5, n).round(1)
+    X = pd.DataFrame({
+        "race": race,
+        "sex": rng.choice(["male", "female"], n),
+        "income": income,
+        "loan": (income * rng.uniform(1, 4, n)).round(0),
+        "debt_ratio": rng.normal(33, 9, n).round(1),
+        "ltv": rng.beta(8, 2, n).round(3),
+        "history": rng.choice(["good", "late", "default"], n, p=[0.8, 0.14, 0.06]),
+        "purpose": rng.choice(["purchase", "refinance", "improvement"], n),
+        "property": rng.choice(["house", "condo", "multi"], n, p=[0.8, 0.12, 0.08]),
+        "county": rng.choice([f"county {k}" for k in range(25)], n),
+        "years_employed": rng.gamma(2, 4, n).round(0),
+        "dependents": rng.poisson(0.8, n),
+    })  # fmt: skip
+    logit = 1.5 - 0.05 * (X["debt_ratio"] - 33) - 2.5 * (X["history"] != "good") - 3 * (X["ltv"] - 0.8)
+    logit -= 0.8 * (race == "black")
+    y = (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int).to_numpy()
+    for column in ("years_employed", "ltv"):
+        X.loc[rng.random(n) < 0.05, column] = np.nan
+    return X, y, {"sensitive": "race", "privileged": "white"}
+
+
+def acs() -> tuple[pd.DataFrame, Any, dict[str, Any]]:
+    data = pd.read_parquet(ACS)
+    y = data.pop("PINCP").to_numpy().astype(int)
+    codes = [column for column in data if column not in ("AGEP", "WKHP")]
+    data[codes] = data[codes].astype(int).astype(str)
+    return data, y, {"sensitive": "SEX", "privileged": "0"}
+
+
+TABLES: dict[str, Callable[[], Any]] = {"loans": loans, "adult": lambda: training_fold("adult"), "acs": acs}
+
+
+def largest_difference(model: Any, X: Any, plan: MatchPlan, who: dict[str, Any]) -> float:
+    """Return the largest difference to the values from calling the model, over some pairs."""
+    rng = np.random.default_rng(0)
+    few = rng.permutation(len(plan))[:PAIRS]
+    # Pairs of many features take 2^q calls.
+    chosen = plan.of_rows(np.isin(np.arange(len(plan)), few))
+    small = _explain._SMALL
+    results = []
+    for level in (0, np.inf):
+        _explain._SMALL = level
+        results.append(explain(model, X, chosen, **who, random_state=0))
+    _explain._SMALL = small
+    ours, called = results
+    both = (ours.status == "exact") & (called.status == "exact")
+    return float(np.max(np.abs(ours.values[both] - called.values[both]), initial=0))
+
+
+def measure(make: Any, X: Any, y: Any, who: dict[str, Any]) -> dict[str, Any]:
+    if make == "catboost":
+        words = list(X.select_dtypes(exclude="number"))
+        X = X.assign(**{word: X[word].astype(object).where(X[word].notna(), "missing") for word in words})
+        estimator: Any = CatBoostClassifier(
+            300, cat_features=words, verbose=0, random_seed=0, allow_writing_files=False
+        )
+    else:
+        estimator = make()
+    if estimator is None:
+        estimator = HistGradientBoostingClassifier(random_state=0)
+    if isinstance(estimator, (XGBClassifier, LGBMClassifier, HistGradientBoostingClassifier)):
+        X = X.astype(dict.fromkeys(X.select_dtypes(exclude="number"), "category"))
+    start = time.perf_counter()
+    model = fit_model(estimator, X, y)
+    fit = time.perf_counter() - start
+    repair = FairSHAP(FrozenEstimator(model), random_state=0, keep_data=True, **who)
+    repair.fit(X, y)
+    start = time.perf_counter()
+    repair.fit(X, y)
+    seconds = time.perf_counter() - start
+    explanation = repair.explanation_
+    return {
+        "route": explanation.route,
+        "fit": round(fit, 2),
+        "repair": round(seconds, 2),
+        "ratio": round(seconds / fit, 2),
+        "error": float(f"{largest_difference(model, X, explanation.match_plan, who):.1g}"),
+        "edits": len(repair.edits_),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", default="loans,adult,acs")
+    parser.add_argument("--only", default="")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results: dict[str, Any] = {}
+    failures = []
+    for size, (table, read) in enumerate(TABLES.items()):
+        if table not in chosen.tables.split(",") or (table == "acs" and not ACS.exists()):
+            continue
+        X, y, who = read()
+        print(f"{table}: {len(X):,} rows, {X.shape[1]} columns")
+        for name, (is_native, largest, make) in PIPELINES.items():
+            if size > largest or chosen.only not in name:
+                continue
+            result = results[f"{table}, {name}"] = measure(make, X, y, who)
+            called = result["route"].startswith("model calls")
+            if result["error"] > 1e-6 or (called and (is_native or "encoded" not in result["route"])):
+                failures.append(f"{table}, {name}")
+            figures = " ".join(
+                f"{key} {result[key]:g}" for key in ("fit", "repair", "ratio", "error", "edits")
+            )
+            print(f"  {name:50} {figures}  {result['route']}", flush=True)
+    for failure in failures:
+        print(f"not as it should be: {failure}", file=sys.stderr)
+    print(json.dumps({"benchmark": "pipelines", **results}))
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""Models that are made of models: their parts, which are trees, and how the outputs of these are joined.
+
+An average, a calibration, a vote or a stack of tree ensembles is a function of the ensembles' margins. The
+margins of a coalition are sums over trees; the function is the model's own code, called on those sums.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from fairshap._frames import Table
+from fairshap._models.linear import LinearTable, column_terms, has_weights, link_of
+from fairshap._models.probing import TOLERANCE, RankedTable, check_sources, rank_features
+from fairshap._models.scorer import NotNativeError, Scorer, split
+from fairshap._models.trees import LINKS, import_trees
+from fairshap._typing import Floats, Ints
+
+# By how much a margin that is summed in 32 bits may be off.
+_ROUNDING = 1e-6
+
+#: From the margins of all parts, shape (margins, cells), to the output of each cell: one number, or for more
+#: than two classes one for each class.
+Join = Callable[[Floats], Floats]
+
+
+class Composition(NamedTuple):
+    """The parts of a composed model, for one table, and how their margins are joined."""
+
+    parts: list[RankedTable | LinearTable]
+    join: Join
+
+
+def compose(scorer: Scorer, table: Table) -> Composition:
+    """Return the parts of a composed model, checked against the model itself.
+
+    Raises
+    ------
+    NotNativeError
+        If a part cannot be read, if preprocessing mixes columns, or if the joined outputs differ from the
+        model's own by more than 1e-6 of their unit.
+    """
+    reader = _Reader(table)
+    join = reader.read(scorer.model, [], "score")
+    sources = check_sources(table, np.arange(len(table.names)))
+    margins = np.concatenate([part.margins(sources) for part in reader.parts])
+    expected = scorer(table.store.mix(sources))
+    joined = join(margins)
+    gap = np.abs(joined - expected)
+    # A steep calibration magnifies the rounding of margins of 32 bits, which is not ours to repeat.
+    shift = _ROUNDING * np.maximum(1.0, np.abs(margins))
+    slack = np.maximum(*(np.abs(join(margins + sign * shift) - joined) for sign in (1, -1)))
+    if not (gap <= TOLERANCE * scorer.unit(expected) + slack).all():
+        name = type(split(scorer.model)[1]).__name__
+        raise NotNativeError(f"the parts of {name} give an output that differs by {gap.max():.2g}")
+    return Composition(reader.parts, join)
+
+
+class _Reader:
+    """Collects the parts of a model and returns how they are joined."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.parts: list[RankedTable | LinearTable] = []
+        self.n_margins = 0
+
+    def read(self, model: Any, steps: list[Any], wanted: str) -> Join:
+        """Return how the model's output is found: its ``score``, or what its method ``wanted`` returns."""
+        own, model = split(model)
+        steps = [*steps, *own]
+        kind = next((kind for kind in _READERS if isinstance(model, kind)), None)
+        if kind is not None and not _is_bag_of_trees(model):
+            if wanted == "decision_function":
+                raise NotNativeError(
+                    f"{type(model).__name__} inside another model has no margin that is read"
+                )
+            return _READERS[kind](self, model, steps)
+        if has_weights(model):
+            linear = column_terms(steps, model, self.table)
+            link = "identity" if wanted == "decision_function" else link_of(model)
+            return self._add(linear, len(linear.terms), link)
+        ensemble = import_trees(model)
+        ranked, n_margins = rank_features(steps, model, ensemble, self.table), len(ensemble.base)
+        if wanted != "decision_function":
+            return self._add(ranked, n_margins, ensemble.link)
+        factor = ensemble.factor
+        if factor is None:
+            raise NotNativeError(f"the margin of {type(model).__name__} is not read")
+        read = self._add(ranked, n_margins, "identity")
+        return lambda margins: np.asarray(read(margins) / factor)
+
+    def _add(self, part: RankedTable | LinearTable, n_margins: int, link: str) -> Join:
+        """Add a part; return how its output is found among the margins of all."""
+        self.parts.append(part)
+        own = slice(self.n_margins, self.n_margins + n_margins)
+        self.n_margins += n_margins
+        make = LINKS["each" if link == "identity" and n_margins > 1 else link]
+        return lambda margins: make(margins[own])
+
+    def _mean(self, model: Any, steps: list[Any]) -> Join:
+        """Read a soft vote or a bag: the weighted mean of the outputs."""
+        if getattr(model, "voting", "soft") != "soft":
+            raise NotNativeError("its votes are hard: it has no probabilities")
+        weights = getattr(model, "_weights_not_none", None)
+        features = getattr(model, "estimators_features_", None)
+        joins = []
+        for k, inner in enumerate(model.estimators_):
+            before = steps if features is None else [*steps, _Columns(features[k])]
+            joins.append(self.read(inner, before, "score"))
+        return lambda margins: np.average([join(margins) for join in joins], axis=0, weights=weights)
+
+    def _calibrated(self, model: Any, steps: list[Any]) -> Join:
+        joins = []
+        for calibrated in model.calibrated_classifiers_:
+            has_margin = hasattr(calibrated.estimator, "decision_function")
+            kind = _GivenMargins if has_margin else _GivenScores
+            given = copy.copy(calibrated)
+            given.estimator = kind(calibrated.estimator.classes_)
+            wanted = "decision_function" if has_margin else "score"
+            joins.append((self.read(calibrated.estimator, steps, wanted), given))
+
+        def join(margins: Floats) -> Floats:
+            outputs = [_positive(given.predict_proba(read(margins))) for read, given in joins]
+            return np.asarray(np.mean(outputs, axis=0))
+
+        return join
+
+    def _stacked(self, model: Any, steps: list[Any]) -> Join:
+        if model.passthrough:
+            raise NotNativeError("it hands the table on to its final estimator (passthrough)")
+        inner = [part for part in model.estimators_ if not isinstance(part, str)]
+        methods = [method for method in model.stack_method_ if method != "drop"]
+        joins = []
+        for part, method in zip(inner, methods, strict=True):
+            if method == "predict" and is_classifier(part):
+                raise NotNativeError("it stacks predicted labels")
+            wanted = "decision_function" if method == "decision_function" else "score"
+            joins.append(self.read(part, steps, wanted))
+        final = Scorer(model.final_estimator_)
+
+        def join(margins: Floats) -> Floats:
+            return final(np.column_stack([read(margins) for read in joins]))
+
+        return join
+
+    def _transformed(self, model: Any, steps: list[Any]) -> Join:
+        read = self.read(model.regressor_, steps, "score")
+
+        def join(margins: Floats) -> Floats:
+            return np.asarray(model.transformer_.inverse_transform(read(margins)[:, None])).ravel()
+
+        return join
+
+
+def _is_bag_of_trees(model: Any) -> bool:
+    trees = (DecisionTreeClassifier, DecisionTreeRegressor)
+    is_bag = isinstance(model, (BaggingClassifier, BaggingRegressor))
+    return is_bag and all(isinstance(tree, trees) for tree in model.estimators_)
+
+
+class _Columns:
+    """A step that takes some columns, as a bag does."""
+
+    def __init__(self, columns: Ints) -> None:
+        self.columns = columns
+
+    def transform(self, X: Any) -> Any:
+        """Return these columns of rows."""
+        return X.iloc[:, self.columns] if hasattr(X, "iloc") else X[:, self.columns]
+
+
+class _Given(ClassifierMixin, BaseEstimator):
+    """A classifier that is given its own outputs: what comes after it can be called on them."""
+
+    def __init__(self, classes: Any) -> None:
+        self.classes_ = classes
+
+
+class _GivenMargins(_Given):
+    def decision_function(self, margins: Floats) -> Floats:
+        return margins
+
+
+class _GivenScores(_Given):
+    def predict_proba(self, scores: Floats) -> Floats:
+        return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
+
+
+def _positive(probabilities: Floats) -> Floats:
+    return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+
+
+_READERS: dict[Any, Callable[[_Reader, Any, list[Any]], Join]] = {
+    (BaggingClassifier, BaggingRegressor, VotingClassifier, VotingRegressor): _Reader._mean,
+    CalibratedClassifierCV: _Reader._calibrated,
+    (StackingClassifier, StackingRegressor): _Reader._stacked,
+    TransformedTargetRegressor: _Reader._transformed,
+}

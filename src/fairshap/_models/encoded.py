@@ -1,0 +1,97 @@
+"""A table that is transformed once: rows are mixed after the preprocessing, before a model that is called."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, csr_matrix, sparray
+
+from fairshap._frames import Table
+from fairshap._models.probing import (
+    ENCODED_CELLS,
+    TOLERANCE,
+    check_sources,
+    find_owners,
+    one_by_one,
+    to_numbers,
+    transform,
+)
+from fairshap._models.scorer import NotNativeError, Risk, Scorer, rows_of, split
+from fairshap._typing import Floats, Ints
+
+# The cells of a table that is held encoded: 128 Mi numbers are 1 GiB.
+_MOST_CELLS = 1 << 27
+
+
+class EncodedRisk(Risk):
+    """The risk of a model behind preprocessing that works column by column.
+
+    Parameters
+    ----------
+    risk : Risk
+        The risk of the whole pipeline.
+
+    Raises
+    ------
+    NotNativeError
+        If there is no preprocessing, if it mixes columns, or if the encoded table would be too large.
+    """
+
+    def __init__(self, risk: Risk) -> None:
+        super().__init__(risk.scorer, risk.problem)
+        steps, model = split(risk.scorer.model)
+        if not steps:
+            raise NotNativeError("there is no preprocessing")
+        table = risk.problem.table
+        varied, changes = one_by_one(table)
+        self._example = transform(steps, table.store.mix(changes))
+        probes = to_numbers(self._example)
+        owner = find_owners(probes, varied, table)
+        if table.n_rows * len(owner) > _MOST_CELLS:
+            raise NotNativeError(f"the encoded table would have {table.n_rows} rows of {len(owner)} features")
+        self._constant = probes[0]
+        self._features = [np.flatnonzero(owner == column) for column in range(len(table.names))]
+        self._parts = self._encode(steps, table, owner)
+        # The same scorer, warned of already, for the model alone.
+        self._inner = copy.copy(risk.scorer)
+        self._inner.model = model
+        self._check(risk.scorer, table)
+
+    def _encode(self, steps: Any, table: Table, owner: Ints) -> list[Floats]:
+        """Return the features of each column, for all rows."""
+        parts = [np.empty((table.n_rows, len(features))) for features in self._features]
+        size = max(1, ENCODED_CELLS // len(owner))
+        for start in range(0, table.n_rows, size):
+            rows = np.arange(start, min(start + size, table.n_rows))
+            encoded = to_numbers(transform(steps, rows_of(table, rows)))
+            for part, features in zip(parts, self._features, strict=True):
+                part[rows] = encoded[:, features]
+            others = encoded[:, owner < 0] != self._constant[owner < 0]
+            if (others & ~np.isnan(encoded[:, owner < 0])).any():
+                raise NotNativeError("a feature varies with no column by itself")
+        return parts
+
+    def _check(self, scorer: Scorer, table: Table) -> None:
+        sources = check_sources(table, np.arange(len(table.names)))
+        expected = scorer(table.store.mix(sources))
+        gap = np.abs(self.score(sources) - expected)
+        if not (gap <= TOLERANCE * scorer.unit(expected)).all():
+            raise NotNativeError(f"mixed encoded rows give an output that differs by {gap.max():.2g}")
+
+    def score(self, sources: Sequence[Ints]) -> Floats:
+        """Return the scores of rows whose column j is that of the rows ``sources[j]``."""
+        mixed = np.tile(self._constant, (len(sources[0]), 1))
+        for rows, features, part in zip(sources, self._features, self._parts, strict=True):
+            mixed[:, features] = part[rows]
+        return self._inner(self._like_example(mixed))
+
+    def _like_example(self, mixed: Floats) -> Any:
+        """Return numbers in the container that the model was given."""
+        example = self._example
+        if isinstance(example, pd.DataFrame):
+            return pd.DataFrame(mixed, columns=example.columns).astype(example.dtypes)
+        if hasattr(example, "tocsr"):
+            return (csr_array if isinstance(example, sparray) else csr_matrix)(mixed)
+        return mixed.astype(example.dtype, copy=False)

@@ -1,0 +1,163 @@
+"""The game of a model that is made of models: what its parts add up is tabulated, and joined as they are."""
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from fairshap._frames import Players
+from fairshap._kernels.shapley import AllCoalitions
+from fairshap._kernels.trees.games import MOST_PLAYERS
+from fairshap._kernels.trees.margins import tabulate_margins
+from fairshap._kernels.trees.walker import make_walker
+from fairshap._models import NotNativeError, Risk
+from fairshap._models.composition import compose
+from fairshap._models.linear import LinearTable
+from fairshap._models.probing import RankedTable
+from fairshap._models.scorer import risk_of_scores
+from fairshap._progress import in_threads
+from fairshap._typing import Bools, Floats, Ints
+from fairshap.attribution._calls import Game, in_parts
+
+# The margins that a thread holds at a time: 512 Ki of them are 4 MiB; and the values of a batch.
+_CELLS, _BATCH = 1 << 19, 1 << 22
+
+
+class ComposedGame:
+    """The games of a :class:`~fairshap.attribution._calls.Game` through the parts of the model."""
+
+    def __init__(self, game: Game, n_jobs: int | None) -> None:
+        risk, players = game.risk, game.players
+        self.risk, self.rows, self.references = risk, game.rows, game.references
+        self.groups = risk.problem.groups
+        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        if self.groups.donors.shape[1] > MOST_PLAYERS:
+            raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
+        composition = compose(risk.scorer, risk.problem.table)
+        self.join = composition.join
+        self._tables = [
+            _TreeTables(part, risk, players)
+            if isinstance(part, RankedTable)
+            else _LinearTables(part, risk, players)
+            for part in composition.parts
+        ]
+        self._active = np.zeros((len(self.rows), len(players.names)), dtype=np.bool_)
+        for table in self._tables:
+            table.find_active(self.rows, self.references, self._active)
+        #: The number of players of each pair that some part tells apart.
+        self.q = np.count_nonzero(self._active, axis=1)
+        if self.q.max(initial=0) > MOST_PLAYERS:
+            raise NotNativeError(f"a row differs from its reference in {self.q.max()} features")
+
+    def batches(self, pairs: Ints, coalitions: int) -> list[Ints]:
+        """Cut pairs into batches whose values, that many each, can be held."""
+        return in_parts(pairs, _BATCH // coalitions)
+
+    def values(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> tuple[Floats, Ints]:
+        """Return v of the coalitions for pairs with q active players, and who these players are.
+
+        A coalition says which of them keep the row's value.
+        """
+        active = np.nonzero(self._active[pairs])[1].reshape(len(pairs), q)
+        bits = np.empty(0, dtype=np.int64)
+        if not isinstance(coalitions, AllCoalitions):
+            bits = coalitions @ (1 << np.arange(q, dtype=np.int64))
+        values = np.empty((len(pairs), len(coalitions)))
+        n_alternatives = self.groups.donors.shape[1]
+        n_margins = sum(table.n_margins for table in self._tables)
+        size = max(1, _CELLS // (n_margins * n_alternatives * len(coalitions)))
+
+        def value_part(part: slice) -> None:
+            own, other = self.rows[pairs[part]], self.references[pairs[part]]
+            donors = self.groups.donors[own if self.groups.by_row else np.zeros(1, dtype=np.int64)]
+            margins = np.empty((n_margins, len(own), n_alternatives, len(coalitions)))
+            start = 0
+            for table in self._tables:
+                stop = start + table.n_margins
+                table.write(own, other, donors, active[part], bits, margins[start:stop])
+                start = stop
+            scores = self.join(margins.reshape(n_margins, -1))
+            scores = scores.reshape(*margins.shape[1:], *scores.shape[1:])
+            by_value = np.moveaxis(scores, 1, 0).reshape(n_alternatives, -1, *scores.shape[3:])
+            values[part] = risk_of_scores(self.groups, by_value).reshape(len(own), -1)
+
+        parts = [slice(start, min(start + size, len(pairs))) for start in range(0, len(pairs), size)]
+        in_threads(value_part, [(part,) for part in parts], self.n_threads, lambda *_: None)
+        return values, active
+
+
+class _TreeTables:
+    """The margins of a tree ensemble, for all coalitions of a pair or for some."""
+
+    def __init__(self, part: RankedTable, risk: Risk, players: Players) -> None:
+        groups, column = risk.problem.groups, part.column
+        switches = np.isin(column, risk.problem.columns)
+        own = (column >= 0) & ~switches
+        self.ranks = part.ranks
+        self.player = np.where(own, np.append(players.of_column, -1)[column], -1).astype(np.int32)
+        self.walkers = [
+            make_walker(
+                trees,
+                switches,
+                part.ranks,
+                self.player,
+                len(players.names),
+                np.array(groups.contrasts, dtype=np.int64),
+                groups.is_mean,
+                base,
+                part.ensemble.scale,
+                # All trees matter, as they do behind a link.
+                True,
+            )
+            for trees, base in zip(part.ensemble.parts, part.ensemble.base, strict=True)
+        ]
+        self.n_margins = len(self.walkers)
+
+    def find_active(self, rows: Ints, references: Ints, active: Bools) -> None:
+        """Mark the players whose values some split tells apart."""
+        for feature in np.flatnonzero(self.player >= 0):
+            seen = self.ranks[:, feature]
+            active[:, self.player[feature]] |= seen[rows] != seen[references]
+
+    def write(
+        self, rows: Ints, references: Ints, donors: Ints, active: Ints, bits: Ints, margins: Floats
+    ) -> None:
+        """Write the margins of pairs, shape (margins, pairs, alternatives, coalitions)."""
+        switched, players = self.ranks[donors], active.astype(np.int32)
+        for walker, table in zip(self.walkers, margins, strict=True):
+            tabulate_margins(walker, rows, references, switched, players, bits, table)
+
+
+class _LinearTables:
+    """The margins of a linear model, for all coalitions of a pair or for some."""
+
+    def __init__(self, part: LinearTable, risk: Risk, players: Players) -> None:
+        self.n_margins = len(part.terms)
+        self.constants = part.constants
+        columns = list(risk.problem.columns)
+        #: What the attribute adds, shape (margins, rows), and what each player does, with players at the end.
+        self.of_attribute = part.terms[:, :, columns].sum(axis=2)
+        is_player = np.zeros((part.terms.shape[2], len(players.names)))
+        is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
+        is_player[columns] = 0.0
+        self.of_player = part.terms @ is_player
+
+    def find_active(self, rows: Ints, references: Ints, active: Bools) -> None:
+        """Mark the players whose terms differ."""
+        for of_player in self.of_player:
+            active |= of_player[rows] != of_player[references]
+
+    def write(
+        self, rows: Ints, references: Ints, donors: Ints, active: Ints, bits: Ints, margins: Floats
+    ) -> None:
+        """Write the margins of pairs, shape (margins, pairs, alternatives, coalitions)."""
+        for k, table in enumerate(margins):
+            own, other = self.of_player[k][rows], self.of_player[k][references]
+            steps = np.take_along_axis(own - other, active, axis=1)
+            if len(bits):
+                sums = steps @ (bits >> np.arange(active.shape[1])[:, None] & 1).astype(np.float64)
+            else:
+                # Each player doubles the table: the coalitions without it, then those with it.
+                sums = np.zeros((len(rows), 1))
+                for step in steps.T:
+                    sums = np.concatenate([sums, sums + step[:, None]], axis=1)
+            level = other.sum(axis=1) + self.constants[k]
+            table[:] = (sums + level[:, None])[:, None] + self.of_attribute[k][donors][:, :, None]
