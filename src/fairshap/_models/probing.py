@@ -218,6 +218,8 @@ def _some_values(table: Table, column: int) -> Ints:
     cells = table.column(column)
     if table.is_numeric(column):
         rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS_TRIED
+        # From the least to the greatest: the ends of a spline, or of bins, are moved by nothing else.
+        rows = rows[np.argsort(cells[rows], kind="stable")]
     else:
         rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES_TRIED
     return np.append(rows[spread(len(rows), most)], missing.argmax())
