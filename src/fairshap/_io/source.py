@@ -17,18 +17,20 @@ import pandas as pd
 from fairshap import datasets
 from fairshap._files import write_atomically
 from fairshap._frames import Kind
-from fairshap._io.arrow import ArrowDocument
-from fairshap._io.document import Changes, Document, Inferred, Mark
-from fairshap._io.formats import (
+from fairshap._io.document import (
     DELIMITERS,
+    FORMATS,
+    Changes,
+    Document,
     Format,
-    check_format,
+    Inferred,
+    Mark,
     compress,
     decompress,
     extension_of,
     format_of,
 )
-from fairshap._io.frames import ExcelDocument, FrameDocument, frame_to_bytes
+from fairshap._io.frames import ArrowDocument, ExcelDocument, FrameDocument, frame_to_bytes
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
@@ -164,9 +166,13 @@ def read(
         document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}))
     else:
         file = None if name == "-" else Path(name)
-        form = None if format is None else check_format(format)
+        if format not in (None, *FORMATS):
+            hint = did_you_mean(format, FORMATS)
+            raise InputError(
+                f"format={format!r} is not known; formats are {listing(FORMATS)}.{hint}", parameter="format"
+            )
         raw = _read_input() if file is None else _read_bytes(file)
-        form = form or ("csv" if file is None else format_of(file))
+        form = format or ("csv" if file is None else format_of(file))
         content = raw if file is None else decompress(raw, file)
         texts = MISSING | {text.strip() for text in missing}
         if not content:

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from fairshap._frames import Kind
-from fairshap._io.document import Changes, Document, Inferred, Mark, cell_text, unique_names
-from fairshap._io.formats import DELIMITERS, Format, check_text
+from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, cell_text
 from fairshap._io.kinds import read_cells
 from fairshap._kernels.delimited import find_fields, find_rows
 from fairshap._typing import Ints
@@ -26,6 +25,18 @@ _ORDER_MARKS = {
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
+}
+
+#: First bytes of files that are not text.
+_BEGINNINGS: dict[bytes, str] = {
+    b"PAR1": "a Parquet file (format='parquet')",
+    b"ARROW1": "an Arrow or Feather file (format='feather')",
+    b"PK\x03\x04": "an Excel workbook (format='excel') or a zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook, which must be saved as .xlsx first",
+    b"\x1f\x8b": "a file compressed by gzip, whose name should end in .gz",
+    b"BZh": "a file compressed by bzip2, whose name should end in .bz2",
+    b"\xfd7zXZ\x00": "a file compressed by xz, whose name should end in .xz",
+    b"\x28\xb5\x2f\xfd": "a file compressed by zstd, whose name should end in .zst",
 }
 
 
@@ -44,13 +55,13 @@ class TextDocument(Document):
         self.format = format
         self.delimiter = _check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
         self.source, self.missing = source, missing
-        check_text(raw, source)
+        _check_text(raw, source)
         self._decode(raw, encoding)
         self._find_rows()
         self.n_rows = len(self.starts) - 1
         first = self.data[int(self.starts[0]) : int(self.stops[0])].decode()
         header = next(csv.reader([first], delimiter=self.delimiter))
-        self.names = unique_names(header, source, " Is the first line the names of the columns?")
+        self.set_names(header, source, " Is the first line the names of the columns?")
         if not self.n_rows:
             raise FileFormatError(f"{source!r} has the names of columns and no rows.")
         # Before threads ask for its columns.
@@ -66,7 +77,7 @@ class TextDocument(Document):
         """Keep the bytes only; the cells are read again if they are needed."""
         self._read = None
 
-    def to_bytes(self, changes: Changes, mark: Mark | None = None) -> bytes:  # noqa: ARG002
+    def to_bytes(self, changes: Changes, mark: object = None) -> bytes:  # noqa: ARG002
         """Return the bytes that were read, but for the changed cells."""
         data = b"".join(self._pieces(changes))
         if self.encoding == "utf-8":
@@ -200,6 +211,19 @@ class TextDocument(Document):
         row = [text] if len(self.names) == 1 else [text, ""]
         csv.writer(line, delimiter=self.delimiter, lineterminator="").writerow(row)
         return line.getvalue()[: None if len(row) == 1 else -1].encode()
+
+
+def _check_text(data: bytes, source: str) -> None:
+    """Raise an error if a file that should be text begins like something else."""
+    for beginning, what in _BEGINNINGS.items():
+        if data.startswith(beginning):
+            kind, compressed, _ = what.partition(", whose name")
+            if compressed and source == "-":
+                raise FileFormatError(
+                    f"standard input is not text: it begins like {kind}; decompress it first."
+                )
+            parameter = "format" if "format=" in what else None
+            raise FileFormatError(f"{source!r} is not text: it begins like {what}.", parameter=parameter)
 
 
 def _canonical(encoding: str) -> str:

@@ -9,10 +9,8 @@ from fairshap._files import write_atomically
 from fairshap._problem import Target
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
-from fairshap.report._data import ReportData, Sweep
-from fairshap.report._evaluation import evaluate_repair
-from fairshap.report._figures import plot_measures, plot_risks, plot_thresholds
-from fairshap.report._page import render
+from fairshap.report._data import ReportData, Sweep, evaluate_repair
+from fairshap.report._page import plot_measures, plot_risks, plot_thresholds, render
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,15 +35,7 @@ class Report:
         return f"Report({len(self.html.encode()) / 1e6:.2f} MB of HTML; .write('report.html') saves it)"
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the page to a file.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        force : bool, default=False
-            Whether an existing file may be replaced.
-        """
+        """Write the page to a file; an existing one is replaced with ``force`` only."""
         content = self.html.encode()
         write_atomically(path, lambda file: file.write(content), force=force)
 
@@ -94,14 +84,11 @@ def report_repair(
     evaluation: Any = None,
     tuning: Any = None,
     audit: bool = False,
-    title: str = "Fairness report",
     command: str | None = None,
-    checksum: str | None = None,
-    note: str | None = None,
-    redact: bool = False,
+    **page: Any,
 ) -> Report:
     """Return the report on a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
-    explanation, target = fitted.explanation_, fitted.explanation_.problem.y
+    target = fitted.explanation_.problem.y
     if positive is not None:
         is_quantity = target.classes is None
         read = Target.read(target.values, len(target.values), positive, is_quantity=is_quantity)
@@ -118,7 +105,7 @@ def report_repair(
             "evaluation has one model only; give one with two, before and after the repair, or audit=True."
         )
     data = ReportData(
-        explanation=explanation,
+        explanation=fitted.explanation_,
         recipe=recipe,
         edits=fitted.edits_,
         certificate=fitted._evidence.certificate,
@@ -129,14 +116,6 @@ def report_repair(
         is_audit=audit,
     )
     sweep = Sweep.of(data)
-    html = render(
-        data,
-        sweep,
-        title=title,
-        command=command or f"{fitted!r}.fit_resample(X, y)",
-        seed=fitted.random_state,
-        checksum=checksum,
-        note=note,
-        redact=redact,
-    )
+    command = command or f"{fitted!r}.fit_resample(X, y)"
+    html = render(data, sweep, command=command, seed=fitted.random_state, **page)
     return Report(html, data, sweep)

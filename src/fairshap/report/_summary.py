@@ -14,13 +14,7 @@ from fairshap.report._data import ReportData
 
 
 def count(n: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Return a number of things in words, such as 1,200 rows."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
@@ -32,8 +26,6 @@ def percent(share: float) -> str:
 def decimal(value: float) -> str:
     """Return a measure with four digits and a real minus sign.
 
-    Examples
-    --------
     >>> decimal(0.07384), decimal(-0.5), decimal(-1e-9), decimal(428.51), decimal(float("nan"))
     ('0.0738', '−0.5000', '0.0000', '428.5', '–')
     """
@@ -76,12 +68,11 @@ def _risk_in_words(data: ReportData) -> str:
             f"and by {after} in the repaired one."
         )
     dr, accuracy = lines["dr"], lines["accuracy"]
+    was = decimal(accuracy["before"][0])
     if data.is_audit:
         mean, low, high = map(decimal, dr["before"])
-        return (
-            f"{when}, the model's output changes by {mean} on average ({low} to {high}). Its accuracy is "
-            f"{decimal(accuracy['before'][0])}."
-        )
+        changes = f"the model's output changes by {mean} on average ({low} to {high})"
+        return f"{when}, {changes}. Its accuracy is {was}."
     before, after = decimal(dr["before"][0]), decimal(dr["after"][0])
     change, low, high = dr["change"]
     moved = f"does not measurably change ({before} before, {after} after)"
@@ -90,8 +81,7 @@ def _risk_in_words(data: ReportData) -> str:
         moved = f"{'falls' if change < 0 else 'rises'} from {before} to {after}{share}"
     return (
         f"On held-out rows, the discriminative risk, the average change in the output when only "
-        f"{data.attribute} changes, {moved}. Accuracy goes from {decimal(accuracy['before'][0])} to "
-        f"{decimal(accuracy['after'][0])}."
+        f"{data.attribute} changes, {moved}. Accuracy goes from {was} to {decimal(accuracy['after'][0])}."
     )
 
 
@@ -190,13 +180,12 @@ def _model_name(model: Any) -> str:
 def group_sizes(data: ReportData) -> dict[str, Any]:
     """Return how many rows each group has of each label, or of each bin of a quantity."""
     target, side, names = data.target, data.problem.groups.side, data.problem.side_names
-    labels: Sequence[Any] = target.names
-    codes = target.codes
+    labels, codes = list[Any](target.names), target.codes
     if target.classes is not None:
         labels, codes = target.classes.tolist(), np.searchsorted(target.classes, target.values)
     lines = []
     for group, role in ((1, "privileged"), (0, "unprivileged")):
         sizes = np.bincount(codes[side == group], minlength=len(labels)).tolist()
         lines.append({"name": names[group], "role": role, "sizes": sizes, "total": sum(sizes)})
-    is_quantity = target.classes is None
-    return {"labels": [show(label, 40) for label in labels], "groups": lines, "is_quantity": is_quantity}
+    labels = [show(label, 40) for label in labels]
+    return {"labels": labels, "groups": lines, "is_quantity": target.classes is None}
