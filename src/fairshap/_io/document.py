@@ -147,6 +147,7 @@ class Mark:
 class Document(ABC):
     """A table as its file has it."""
 
+    source: str
     format: Format
     names: tuple[str, ...]
     mark: Mark | None = None
@@ -157,15 +158,19 @@ class Document(ABC):
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column and what it was taken for; ``asked`` overrides what would be inferred."""
 
-    def set_names(self, names: Iterable[str], source: str, hint: str = "") -> None:
+    def set_names(self, names: Iterable[str], hint: str = "") -> None:
         """Take the names of the columns, numbering those without one; each must be there once."""
         self.names = tuple(name if name.strip() else f"Unnamed: {k}" for k, name in enumerate(names))
         repeated = [name for name, count in Counter(self.names).items() if count > 1]
         if repeated:
             raise ColumnError(
-                f"{source!r} has several columns of the same name: {listing(repeated)}. Rename them, so that "
-                f"an edit can name one column.{hint}"
+                f"{self.source!r} has several columns of the same name: {listing(repeated)}. Rename them, so "
+                f"that an edit can name one column.{hint}"
             )
+
+    def error(self, text: str, parameter: str | None = None) -> FileFormatError:
+        """Return an error that says something of the file."""
+        return FileFormatError(f"{self.source!r} {text}", parameter=parameter)
 
     def release(self) -> None:  # noqa: B027
         """Let go of what only reading needed."""

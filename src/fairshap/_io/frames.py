@@ -24,7 +24,7 @@ class ArrowDocument(Document):
     """A Parquet, Feather or Arrow file: its schema stays, only changed columns are built anew."""
 
     def __init__(self, raw: bytes, source: str, format: Format) -> None:  # noqa: A002
-        self.format = format
+        self.source, self.format = source, format
         try:
             buffer = pa.BufferReader(raw)
             if format == "parquet":
@@ -34,14 +34,14 @@ class ArrowDocument(Document):
                 self.table = feather.read_table(buffer)
         except (pa.ArrowException, OSError) as error:
             what = "a Parquet" if format == "parquet" else "a Feather or Arrow"
-            raise FileFormatError(f"{source!r} is not {what} file that can be read: {error}") from error
-        self.set_names(self.table.column_names, source)
+            raise self.error(f"is not {what} file that can be read: {error}") from error
+        self.set_names(self.table.column_names)
         self.mark = Mark.of(self.table)
         # The columns in which pandas keeps an index without a name.
         self.index = tuple(name for name in self.names if re.fullmatch(r"__index_level_\d+__", name))
         if not self.table.num_rows or not self.names:
             rows, columns = self.table.shape
-            raise FileFormatError(f"{source!r} holds {rows} rows and {columns} columns: no table.")
+            raise self.error(f"holds {rows} rows and {columns} columns: no table.")
         self.options = _parquet_options(file.metadata.row_group(0)) if format == "parquet" else {}
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
@@ -174,13 +174,13 @@ class ExcelDocument(Document):
         # Of a formula, the value that it had when the workbook was saved.
         sheets = _open(raw, source, data_only=True).worksheets
         if not sheets:
-            raise FileFormatError(f"{source!r} has no sheet of cells.")
+            raise self.error("has no sheet of cells.")
         sheet = pd.DataFrame(list(sheets[0].values), dtype=object)
         sheet = sheet.dropna(how="all").dropna(how="all", axis=1)
         if sheet.empty:
             raise FileFormatError(f"the first sheet of {source!r} is empty.")
         header, self.cells = sheet.iloc[0], sheet.iloc[1:]
-        self.set_names(map(cell_text, header), source)
+        self.set_names(map(cell_text, header))
         if self.cells.empty:
             raise FileFormatError(f"the first sheet of {source!r} has the names of columns and no rows.")
 

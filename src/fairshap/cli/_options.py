@@ -295,20 +295,18 @@ class SelectorOptions:
         if name not in SELECTORS:
             raise typer.BadParameter(f"--selector {name} is not known; give one of {', '.join(SELECTORS)}")
         if self.threshold == "auto":
-            if name != "threshold" or budget is not None:
-                raise typer.BadParameter(
-                    "--threshold auto tries repairs by --selector threshold on folds; give a number"
-                )
-            return {"threshold": "auto"}
+            if name == "threshold" and budget is None:
+                return {"threshold": "auto"}
+            why = "tries repairs by --selector threshold on folds"
+            raise typer.BadParameter(f"--threshold auto {why}; give a number")
         try:
             threshold = float(self.threshold)
         except ValueError as error:
             raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
         if budget is None:
             if name == "budget":
-                raise typer.BadParameter(
-                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.01"
-                )
+                what = "a number of cells such as 500, or a share such as 0.01"
+                raise typer.BadParameter(f"--selector budget needs --budget: {what}")
             selector = OptimalSubset(threshold) if name == "optimal" else Threshold(threshold)
         else:
             if name == "optimal":

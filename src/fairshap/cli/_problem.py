@@ -3,7 +3,7 @@
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -30,6 +30,7 @@ _RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
 class CommandTable:
     """A table with its target and its groups, and notes on what was inferred."""
 
+    task: TaskOptions
     source: _io.Source
     X: pd.DataFrame
     y: pd.Series
@@ -37,8 +38,8 @@ class CommandTable:
     sensitive: Any
     privileged: Any
     positive: Any
-    repaired: Repaired | None = None
-    notes: list[str] = field(default_factory=list)
+    repaired: Repaired | None
+    notes: list[str]
 
     @property
     def who(self) -> dict[str, Any]:
@@ -51,9 +52,9 @@ class CommandTable:
         return {"X": self.X, "y": self.y, **self.who, "positive": self.positive}
 
     def describe(self) -> dict[str, Any]:
-        """Return the table and its columns as JSON takes them."""
+        """Return the table, its columns and the model as JSON takes them."""
         privileged = self.privileged
-        return {
+        data = {
             "name": self.source.name,
             "sha256": self.source.checksum,
             "rows": len(self.X),
@@ -65,6 +66,7 @@ class CommandTable:
             "repaired": self.repaired is not None,
             "repair": None if self.repaired is None else asdict(self.repaired),
         }
+        return {"data": data, "model": self.task.model}
 
     def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
         """Return the report on what was found, as the bytes of its file."""
@@ -126,17 +128,9 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
         if name != target and inferred.note
     ]
     repaired, said = find_repair(source, task, ledger)
-    return CommandTable(
-        source=source,
-        X=frame.drop(columns=target),
-        y=y,
-        target=target,
-        sensitive=names[0] if len(names) == 1 else names,
-        privileged=privileged,
-        positive=positive,
-        repaired=repaired,
-        notes=[*notes, *([said] if said else [])],
-    )
+    notes += [said] if said else []
+    X, sensitive = frame.drop(columns=target), names[0] if len(names) == 1 else names
+    return CommandTable(task, source, X, y, target, sensitive, privileged, positive, repaired, notes)
 
 
 def _not_given(option: str, what: str, columns: Any) -> typer.BadParameter:

@@ -47,8 +47,7 @@ def audit(
     _print(output, problem, measured, groups, columns, rows)
     output.written(page, apart=True)
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         rows_held_out=measured.folds is not None,
         **describe_folds(measured),
         measures=describe_measures(measured)[0],

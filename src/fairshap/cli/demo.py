@@ -60,8 +60,8 @@ def demo(
     model = make_model(task.model, run, n_rows=len(problem.X))
     repair, measured = repair_table(output, problem, model, model, SelectorOptions(), ConstraintOptions())
     out.mkdir(parents=True, exist_ok=True)
-    write_repair(context, task, files, problem, repair, measured)
+    write_repair(context, files, problem, repair, measured)
     assert problem.source.dataset is not None  # noqa: S101
     output.line(problem.source.dataset.description)
     output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.\n")
-    print_repair(output, task, files, problem, repair, measured)
+    print_repair(output, files, problem, repair, measured)

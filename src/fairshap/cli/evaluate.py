@@ -38,8 +38,7 @@ def evaluate(
             f"after that. Switching the attribute in the recorded row changes the prediction by: {said}."
         )
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         **describe_folds(evaluation),
         methods=describe_measures(evaluation),
         changes=records(evaluation.differences()),

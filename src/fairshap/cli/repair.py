@@ -50,8 +50,8 @@ def repair(
     problem, estimator = open_task(output, task, files, limits=limits)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     made, measured = repair_table(output, problem, estimator, retrained, selector, limits, folds, repeats)
-    write_repair(context, task, files, problem, made, measured)
-    print_repair(output, task, files, problem, made, measured)
+    write_repair(context, files, problem, made, measured)
+    print_repair(output, files, problem, made, measured)
 
 
 def repair_table(
@@ -112,16 +112,11 @@ def repair_table(
 
 
 def write_repair(
-    context: typer.Context,
-    task: TaskOptions,
-    files: TableFiles,
-    problem: CommandTable,
-    repair: FairSHAP,
-    measured: Evaluation | None,
+    context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
     source, out, force, has_ledger = problem.source, files.out, files.force, files.edits is not None
-    settings = _settings(task, problem, repair)
+    settings = _settings(problem, repair)
     content, ledger = repaired_files(source, out, repair.edits_, has_ledger=has_ledger, settings=settings)
 
     def report() -> bytes:
@@ -131,23 +126,22 @@ def write_repair(
     write_all(asked, lambda: source.save(out, content, force=force), force=force)
 
 
-def _settings(task: TaskOptions, problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
+def _settings(problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
     """Return how a repair was made, for the mark of the table; of a model's file only the name."""
-    found = problem.describe()
+    found = problem.describe()["data"]
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
-    told |= {"model": Path(task.model).name, "threshold": repair.threshold_, "seed": repair.random_state}
+    told |= {
+        "model": Path(problem.task.model).name,
+        "threshold": repair.threshold_,
+        "seed": repair.random_state,
+    }
     told |= {"selector": repr(repair.selector), "matcher": str(repair.matcher)}
     told["constraints"] = "" if repair.constraints is None else ", ".join(repair.constraints.given())
     return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 
 
 def print_repair(
-    output: Output,
-    task: TaskOptions,
-    files: TableFiles,
-    problem: CommandTable,
-    repair: FairSHAP,
-    measured: Evaluation | None,
+    output: Output, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Evaluation | None
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""
     found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
@@ -176,8 +170,7 @@ def print_repair(
         output.line("Without a ledger (--edits FILE) nothing tells later that the table is repaired.")
     selector, threshold = selector_of(repair)
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         selector=selector,
         threshold=threshold,
         edits=len(frame),

@@ -84,8 +84,7 @@ def tune(
     output.line(f"\n{head}: {options_of(tuning.repair)}")
     output.written(page)
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),

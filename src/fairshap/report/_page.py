@@ -21,16 +21,7 @@ from fairshap._plotting import BLUE, GREY, ORANGE, draw_fairness, draw_risks, dr
 from fairshap._ties import exceeds
 from fairshap.report._cells import column_lines, flows, ledger, plain_ledger, riskiest_rows
 from fairshap.report._data import ReportData, Sweep
-from fairshap.report._summary import (
-    cards,
-    count,
-    decimal,
-    facts,
-    group_sizes,
-    join_names,
-    selection,
-    verdict,
-)
+from fairshap.report._summary import count, decimal, join_names, selection, summary
 
 _PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba")
 
@@ -99,10 +90,7 @@ def _context(data: ReportData, sweep: Sweep, redact: bool) -> dict[str, Any]:
         "audit": data.is_audit,
         "attribute": data.attribute,
         "sides": data.problem.side_names,
-        "verdict": verdict(data),
-        "cards": cards(data),
-        "facts": facts(data),
-        "sizes": group_sizes(data),
+        **summary(data),
         "measures": MEASURES,
         "lower_is_better": join_names([one.label for one in MEASURES.values() if not one.higher_is_better]),
         "evaluation": data.evaluation,

@@ -104,17 +104,8 @@ def report_repair(
         raise InputError(
             "evaluation has one model only; give one with two, before and after the repair, or audit=True."
         )
-    data = ReportData(
-        explanation=fitted.explanation_,
-        recipe=recipe,
-        edits=fitted.edits_,
-        certificate=fitted._evidence.certificate,
-        target=target,
-        evaluation=evaluation,
-        not_measured=not_measured,
-        tuning=tuning,
-        is_audit=audit,
-    )
+    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence.certificate)
+    data = ReportData(*made, target, evaluation, not_measured, tuning, audit)
     sweep = Sweep.of(data)
     command = command or f"{fitted!r}.fit_resample(X, y)"
     html = render(data, sweep, command=command, seed=fitted.random_state, **page)
