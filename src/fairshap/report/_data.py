@@ -21,7 +21,7 @@ from fairshap._crossval import (
 from fairshap._frames import show
 from fairshap._models import is_frozen
 from fairshap._problem import Problem, Target
-from fairshap._typing import Floats, Native
+from fairshap._typing import Floats
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
@@ -100,10 +100,8 @@ class ReportData:
         if self.evaluation is None:
             return []
         frames = [self.evaluation.measures.groups(model) for model in range(self.n_models)]
-        return [
-            frame.assign(group=[show(name, 40) for name in frame["group"]]).to_dict("records")
-            for frame in frames
-        ]
+        named = [frame.assign(group=[show(name, 40) for name in frame["group"]]) for frame in frames]
+        return [frame.to_dict("records") for frame in named]
 
     @property
     def n_cells(self) -> int:
@@ -192,13 +190,7 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
 
 
 def evaluate_repair(
-    fitted: Any,
-    target: Target,
-    recipe: Recipe,
-    X_test: Native | None,
-    y_test: Any,
-    retrained: Any,
-    is_audit: bool,
+    fitted: Any, target: Target, recipe: Recipe, X_test: Any, y_test: Any, retrained: Any, is_audit: bool
 ) -> tuple[Evaluation | None, str]:
     """Return the models before and after on held-out rows, or None and why they are not measured."""
     if (X_test is None) != (y_test is None):
@@ -224,20 +216,13 @@ def evaluate_repair(
 
 
 def _on_test_rows(
-    fitted: Any,
-    target: Target,
-    recipe: Recipe,
-    X_test: Native,
-    y_test: Any,
-    retrained: Any,
-    seed: int,
-    is_audit: bool,
+    fitted: Any, target: Target, recipe: Recipe, X: Any, y: Any, retrained: Any, seed: int, is_audit: bool
 ) -> Evaluation:
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
     explanation, problem = fitted.explanation_, fitted.explanation_.problem
     # The test rows may lack some of the privileged values that the table has.
     reader = clone(fitted).set_params(privileged=problem.privileged_in_parts)
-    test = reader._problem(X_test, y_test, positive=target.positive_value)
+    test = reader._problem(X, y, positive=target.positive_value)
     models = {"before": explanation.model}
     if not is_audit:
         if retrained is None:
