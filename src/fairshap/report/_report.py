@@ -76,16 +76,14 @@ class Report:
 
 def report_repair(
     fitted: Any,
-    *,
-    X_test: Native | None = None,
-    y_test: Any = None,
-    positive: Any = None,
-    retrained: Any = None,
-    evaluation: Any = None,
-    tuning: Any = None,
-    audit: bool = False,
-    command: str | None = None,
-    **page: Any,
+    X_test: Native | None,
+    y_test: Any,
+    positive: Any,
+    retrained: Any,
+    evaluation: Any,
+    tuning: Any,
+    audit: bool,
+    page: dict[str, Any],
 ) -> Report:
     """Return the report on a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
     target = fitted.explanation_.problem.y
@@ -107,6 +105,6 @@ def report_repair(
     made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence.certificate)
     data = ReportData(*made, target, evaluation, not_measured, tuning, audit)
     sweep = Sweep.of(data)
-    command = command or f"{fitted!r}.fit_resample(X, y)"
-    html = render(data, sweep, command=command, seed=fitted.random_state, **page)
+    command = page["command"] or f"{fitted!r}.fit_resample(X, y)"
+    html = render(data, sweep, seed=fitted.random_state, **{**page, "command": command})
     return Report(html, data, sweep)
