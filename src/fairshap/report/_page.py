@@ -174,9 +174,9 @@ def to_svg(name: str, description: str, draw: Callable[[Any], Any]) -> str:
 
     file = io.StringIO()
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        # The browser has the letters that matplotlib's own font lacks.
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        warnings.filterwarnings("ignore", "Matplotlib currently does not support")
+        # The browser has the letters that matplotlib's own font lacks; a busy machine is slow at a legend.
+        for said in ("Glyph .* missing from", "Matplotlib currently does not support", "Creating legend"):
+            warnings.filterwarnings("ignore", said)
         # Not one of pyplot's: it would be shown once more below the page in a notebook.
         figure = new_figure()
         draw(figure)
