@@ -396,21 +396,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         from fairshap.report import report_repair
 
         check_is_fitted(self)
-        return report_repair(
-            self,
-            X_test=X_test,
-            y_test=y_test,
-            positive=positive,
-            retrained=retrained,
-            evaluation=evaluation,
-            tuning=tuning,
-            audit=audit,
-            title=title,
-            command=command,
-            checksum=checksum,
-            note=note,
-            redact=redact,
-        )
+        page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
+        return report_repair(self, X_test, y_test, positive, retrained, evaluation, tuning, audit, page)
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
