@@ -13,7 +13,7 @@ from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, crit
 from fairshap._messages import did_you_mean, listing, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError, NoiseWarning
-from fairshap.metrics._labels import rates, rates_of
+from fairshap.metrics import rates, rates_of
 
 _RISK = list(MEASURES).index("dr")
 

@@ -11,7 +11,7 @@ from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
-from fairshap.metrics._tables import row_risks
+from fairshap.metrics import row_risks
 
 # The default number of folds, and the number for tables of so many rows or more.
 _FOLDS, _FEWER, _MANY = 5, 3, 100_000

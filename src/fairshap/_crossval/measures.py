@@ -17,7 +17,7 @@ from scipy.stats import norm, studentized_range
 
 from fairshap._crossval.folds import Predictions
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.metrics._labels import RATES, count_by_group, parts_of, placements, rates
+from fairshap.metrics import RATES, count_by_group, parts_of, rates
 
 #: The coverage of all intervals.
 LEVEL = 0.95
@@ -166,7 +166,7 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
     for at, scores in rows.folds:
         positive = rows.true[at] > 0
         others = np.where(positive, np.sum(~positive), np.sum(positive))
-        folds.append((at, positive, others, placements(positive, scores[model])))
+        folds.append((at, positive, others, _placements(positive, scores[model])))
     pairs = sum(float(others[positive].sum()) for _, positive, others, _ in folds)
     if not pairs:
         return Estimate()
@@ -178,6 +178,15 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
     size = _effective(value, min(rows.true.sum(), np.sum(1 - rows.true)), moves)
     low, high = wilson(value, size, critical_value())
     return Estimate(value, low, high, 1 / (len(moved) + 2) ** 2, moves)
+
+
+def _placements(positive: Bools, scores: Floats) -> Floats:
+    """Return how many rows of the other label each row's score is on the right side of; ties count half."""
+    _, place = np.unique(scores, return_inverse=True)
+    negative, own = (np.bincount(place, part) for part in (~positive, positive))
+    below = np.cumsum(negative) - negative / 2
+    above = own.sum() - np.cumsum(own) + own / 2
+    return np.where(positive, below[place], above[place])
 
 
 def _widest(*gaps: Estimator) -> Estimator:

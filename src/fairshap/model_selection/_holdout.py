@@ -24,7 +24,7 @@ from fairshap._problem import Problem, check_weights
 from fairshap._typing import Floats, Ints, Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, WorseModelWarning
-from fairshap.metrics._tables import row_risks
+from fairshap.metrics import row_risks
 from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
 
 # The smallest held-out set, and the accuracy or R2 that a repair may cost.
