@@ -60,19 +60,10 @@ class HeldOut:
         codes = np.where(group < 0, n_groups, group)
         counts = np.array([count_by_group(parts_of(true, one), codes, n_groups + 1) for one in predicted])
         scored = []
-        places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
-        for k, at in enumerate(places):
-            scores = [model[k].score for model in models]
-            known = [score for score in scores if score is not None]
-            if len(known) == len(scores):
-                scored.append((at, np.array(known)))
-        return cls(true, group, predicted, risk, counts, scored if len(scored) == len(folds) else [])
-
-    def parts(self, rate: str, model: int, rows: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Return for each row what a rate counts, and among what."""
-        counted, among = RATES[rate]
-        parts = parts_of(self.true[rows], self.predicted[model, rows])
-        return parts @ counted, parts @ among
+        if all(fold.score is not None for model in models for fold in model):
+            places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+            scored = [(at, np.array([model[k].score for model in models])) for k, at in enumerate(places)]
+        return cls(true, group, predicted, risk, counts, scored)
 
 
 class Estimate(NamedTuple):
@@ -113,7 +104,8 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Ra
     value = counted / total if total > 0 else np.nan
 
     def moves(part: slice) -> Floats:
-        counted, among = rows.parts(name, model, part)
+        parts = parts_of(rows.true[part], rows.predicted[model, part])
+        counted, among = (parts @ one for one in RATES[name])
         moved = (counted - value * among) / total
         return moved if group is None else np.where(rows.group[part] == group, moved, 0.0)
 
@@ -131,15 +123,10 @@ def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> floa
     return value * (1 - value) / variance if variance > 0 else n
 
 
-def _share(rate: str) -> Estimator:
-    """Return the estimator of a rate among all rows, with Wilson's interval."""
-
-    def estimate(rows: HeldOut, model: int) -> Estimate:
-        found = _rate(rows, model, rate)
-        low, high = wilson(found.value, found.size, critical_value())
-        return Estimate(found.value, low, high, found.floor, found.moves)
-
-    return estimate
+def _accuracy(rows: HeldOut, model: int) -> Estimate:
+    """Return the share of correct predictions, with Wilson's interval."""
+    found = _rate(rows, model, "accuracy")
+    return Estimate(found.value, *wilson(found.value, found.size, critical_value()), found.floor, found.moves)
 
 
 def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
@@ -176,8 +163,7 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
         moved[at] += (placed - value * others) / pairs
     moves = moved.__getitem__
     size = _effective(value, min(rows.true.sum(), np.sum(1 - rows.true)), moves)
-    low, high = wilson(value, size, critical_value())
-    return Estimate(value, low, high, 1 / (len(moved) + 2) ** 2, moves)
+    return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
 
 
 def _placements(positive: Bools, scores: Floats) -> Floats:
@@ -244,23 +230,24 @@ class Measure:
     description: str
     estimate: Estimator
     kind: Literal["rate", "gap", "score", "risk"]
-    higher_is_better: bool = False
     is_main: bool = True
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether it says how well a model does, and not how unfair it is."""
+        return self.kind in ("rate", "score")
 
 
 #: All measures by name, in the order of arrays and frames.
 MEASURES: dict[str, Measure] = {
-    "accuracy": Measure(
-        "Accuracy", "share of correct predictions", _share("accuracy"), "rate", higher_is_better=True
-    ),
+    "accuracy": Measure("Accuracy", "share of correct predictions", _accuracy, "rate"),
     "balanced_accuracy": Measure(
         "Balanced accuracy",
         "mean of the true positive and the true negative rate",
         _balanced_accuracy,
         "rate",
-        higher_is_better=True,
     ),
-    "auc": Measure("AUC", "area under the ROC curve", _auc, "score", higher_is_better=True),
+    "auc": Measure("AUC", "area under the ROC curve", _auc, "score"),
     "dr": Measure(
         "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
     ),

@@ -96,7 +96,6 @@ class _Outcome:
     folds: list[Predictions] = field(default_factory=list)
     raw_risk: list[Any] = field(default_factory=list)
     n_edits: list[int] = field(default_factory=list)
-    share: list[float] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -167,7 +166,6 @@ class CrossValidation:
                             found = self._judge_transformed(trained, found, X_test)
                         outcome.folds.append(found)
                         outcome.n_edits.append(trained.n_edits)
-                        outcome.share.append(trained.n_edits / (len(train) * len(problem.own.names)))
                     progress.advance(len(test), 1)
                 if has_noise and not is_frozen(estimator):
                     seed = self.seed + len(noise)
@@ -177,11 +175,13 @@ class CrossValidation:
         if not kept:
             raise next(iter(failed.values()))
         names, done = zip(*kept, strict=True)
+        n_edits = np.array([outcome.n_edits for outcome in done])
+        n_cells = np.array([len(train) * len(problem.own.names) for train, _ in self.folds])
         evaluation = Evaluation(
             names,
             Measures.of([outcome.folds for outcome in done], problem.groups.names),
-            np.array([np.mean(outcome.n_edits) for outcome in done]),
-            np.array([np.mean(outcome.share) for outcome in done]),
+            n_edits.mean(axis=1),
+            (n_edits / n_cells).mean(axis=1),
             np.array([np.nanmean(np.concatenate(outcome.raw_risk)) for outcome in done]),
             np.array(noise) if noise else None,
             self.folds,
