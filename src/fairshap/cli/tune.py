@@ -104,7 +104,7 @@ def tune(
         {"name": "candidate", "objective": "objective"},
         {"allowed": "allowed", "on_front": "on front"},
     )
-    if tuning.evaluation.noise_level is not None:
+    if tuning.noise_level is not None:
         print_noise(output, tuning.evaluation)
     output.line()
     head = "The repair" if tuning.is_repair else "If a repair is wanted"
@@ -117,7 +117,7 @@ def tune(
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
-        dr_noise=tuning.evaluation.noise_level,
+        dr_noise=tuning.noise_level,
         candidates=records(frame),
         report=page.report,
     )

@@ -12,8 +12,7 @@ from fairshap._messages import listing
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import RowTransformer, check_share
-from fairshap.mitigation._groups import GroupReader
+from fairshap.mitigation._base import GroupReader, RowTransformer, check_share
 
 
 class DisparateImpactRemover(RowTransformer):

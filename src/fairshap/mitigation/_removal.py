@@ -12,8 +12,7 @@ from fairshap._models import ColumnEncoder
 from fairshap._problem import Hiding, Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation._base import RowTransformer, check_share
-from fairshap.mitigation._groups import AttributeReader
+from fairshap.mitigation._base import AttributeReader, RowTransformer, check_share
 
 
 class SensitiveRemover(RowTransformer):

@@ -91,6 +91,16 @@ class Tuning:
         order = np.lexsort((value, ~self.allowed, places != self.taken, places > 0))
         return frame.iloc[order].reset_index(drop=True)
 
+    @property
+    def noise_level(self) -> float | None:
+        """The DR of a model of the same kind whose attribute is shuffled."""
+        return self.evaluation.noise_level
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the baseline's DR is indistinguishable from that level."""
+        return self.evaluation.is_noise
+
     def front(self) -> pd.DataFrame:
         """Return the Pareto front: candidates that no other beats in both accuracy and the objective."""
         frame = self.frame()
