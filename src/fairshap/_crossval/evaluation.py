@@ -236,12 +236,10 @@ class Evaluation:
             )
 
     def frame(self) -> pd.DataFrame:
-        """Return one line for each model: every measure with the ends of its 95 % interval.
+        """Return one line for each model: every measure with the ends of its 95 % interval, _low and _high.
 
-        The ends are ``_low`` and ``_high``. Gaps are differences between the group with the highest and the
-        group with the lowest rate; if the interval of a gap reaches below 0, these two groups cannot be told
-        apart. ``edits`` and ``share`` are the edited cells of a fold, and their share of all. ``raw_dr`` is
-        the risk of the rows as they were recorded, ``dr_noise`` that of a model whose attribute was shuffled.
+        Gaps are differences between the group with the highest and the group with the lowest rate; if the
+        interval reaches below 0, these two groups cannot be told apart. ``dr_noise`` is the noise level.
         """
         found = self._frame(self.measures.values, self.measures.low, self.measures.high)
         noise = float("nan") if self.noise_level is None else self.noise_level

@@ -115,7 +115,7 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Ra
 def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> float:
     """Return the number of independent rows with which a proportion would be as certain.
 
-    For a rate it is n itself, unless rows are predicted several times: their means vary less.
+    It is n, unless rows are predicted several times: their means vary less.
     """
     if not 0 < value < 1:
         return n
@@ -291,8 +291,8 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
 def newcombe(p: float, n: float, q: float, m: float, z: float) -> tuple[float, float]:
     """Return the ends of Newcombe's interval of the difference p - q of two proportions among n and m.
 
-    The hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10) keeps its coverage in small
-    groups, where an interval by the standard error or by the bootstrap is too short.
+    It is a hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10). Intervals by the
+    standard error or the bootstrap are too short in small groups.
     """
     low_p, high_p = wilson(p, n, z)
     low_q, high_q = wilson(q, m, z)

@@ -74,11 +74,10 @@ class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):
         raise NotImplementedError
 
 
-def check_share(value: Any, name: str) -> float:
-    """Return a parameter that must be a number from 0 to 1."""
+def check_share(value: Any, name: str) -> None:
+    """Raise an error unless a parameter is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise InputError(f"{name}={value!r} must be a number from 0 to 1.", parameter=name)
-    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +108,9 @@ class AttributeReader:
             )
         frame = read_column(sensitive_features, "sensitive")
         if frame.shape != (table.n_rows, self.width):
-            raise InputError(
-                f"sensitive_features has shape {frame.shape}; {table.n_rows} rows and {self.width} column(s) "
-                "are needed.",
-                parameter="sensitive_features",
-            )
+            needed = f"{table.n_rows} rows and {self.width} column(s) are needed"
+            message = f"sensitive_features has shape {frame.shape}; {needed}."
+            raise InputError(message, parameter="sensitive_features")
         return Table.read(frame)
 
 
@@ -174,9 +171,8 @@ class GroupReader:
 
     def _of_quantity(self, alone: Table) -> Ints:
         if not alone.is_numeric(0):
-            raise GroupError(
-                f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
-            )
+            name = self.attribute.name
+            raise GroupError(f"{name!r} held numbers when fitting; now it holds something else.")
         keys = alone.column(0)
         present = np.flatnonzero(~np.isnan(keys))
         number = np.full(len(keys), -1)

@@ -54,10 +54,8 @@ class SensitiveRemover(RowTransformer):
         self._hiding = Hiding.of(problem, self.hold)
         self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
         if len(self._hiding.columns) == len(names):
-            raise InputError(
-                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
-                parameter="X",
-            )
+            message = f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
+            raise InputError(message, parameter="X")
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
         return self._hiding.apply(table.store)
@@ -74,9 +72,8 @@ class CorrelationRemover(RowTransformer):
     ``fairshap[fairlearn]``. A category, sensitive or not, is one-hot encoded (``town=x``); the features come
     back as float64, without the sensitive attribute. Missing numbers are refused, as in fairlearn.
 
-    What is subtracted depends on the row's own attribute. So switching the attribute of a raw row may change
-    the prediction even more than without this. The paper reports a discriminative risk near 0 because it
-    switches the attribute beside rows that are already transformed.
+    What is subtracted depends on the row's own attribute, so switching it in a raw row may change the
+    prediction even more than without this. The paper switches it in rows that are already transformed.
 
     Parameters
     ----------

@@ -61,10 +61,8 @@ class Reweigher(Mitigator):
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
         if not sums.sum():
-            raise InputError(
-                "sample_weight is zero for all rows; at least one must weigh something.",
-                parameter="sample_weight",
-            )
+            message = "sample_weight is zero for all rows; at least one must weigh something."
+            raise InputError(message, parameter="sample_weight")
         expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
         self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
         self.classes_ = np.unique(labels.values)
