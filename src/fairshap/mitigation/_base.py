@@ -171,8 +171,9 @@ class GroupReader:
 
     def _of_quantity(self, alone: Table) -> Ints:
         if not alone.is_numeric(0):
-            name = self.attribute.name
-            raise GroupError(f"{name!r} held numbers when fitting; now it holds something else.")
+            raise GroupError(
+                f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
+            )
         keys = alone.column(0)
         present = np.flatnonzero(~np.isnan(keys))
         number = np.full(len(keys), -1)

@@ -54,8 +54,10 @@ class SensitiveRemover(RowTransformer):
         self._hiding = Hiding.of(problem, self.hold)
         self.kept_ = np.setdiff1d(np.arange(len(names)), self._hiding.dropped)
         if len(self._hiding.columns) == len(names):
-            message = f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on."
-            raise InputError(message, parameter="X")
+            raise InputError(
+                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
+                parameter="X",
+            )
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
         return self._hiding.apply(table.store)
