@@ -53,10 +53,6 @@ class _Options(TypedDict, total=False):
     between: Between
 
 
-class _LabelOptions(_Options, total=False):
-    positive: Any
-
-
 # What rates are made of: all rows, those predicted positive, those that are positive, those that are both.
 _ALL, _PREDICTED, _POSITIVE, _BOTH = np.eye(4)
 
@@ -225,7 +221,7 @@ def demographic_parity_difference(
 
 
 def equal_opportunity_difference(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_LabelOptions]
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, positive: Any = None, **options: Unpack[_Options]
 ) -> float:
     """Return the difference in the true positive rate (EO).
 
@@ -236,11 +232,11 @@ def equal_opportunity_difference(
     >>> equal_opportunity_difference([1, 1, 1, 1], [1, 1, 0, 1], sensitive_features=list("mmff"))
     0.5
     """
-    return _difference("true_positive_rate", y_true, y_pred, sensitive_features, **options)
+    return _difference("true_positive_rate", y_true, y_pred, sensitive_features, positive, **options)
 
 
 def false_positive_rate_difference(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_LabelOptions]
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, positive: Any = None, **options: Unpack[_Options]
 ) -> float:
     """Return the difference in the false positive rate (predictive equality).
 
@@ -251,11 +247,11 @@ def false_positive_rate_difference(
     >>> false_positive_rate_difference([0, 0, 0, 0], [1, 1, 0, 1], sensitive_features=list("mmff"))
     0.5
     """
-    return _difference("false_positive_rate", y_true, y_pred, sensitive_features, **options)
+    return _difference("false_positive_rate", y_true, y_pred, sensitive_features, positive, **options)
 
 
 def equalized_odds_difference(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_LabelOptions]
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, positive: Any = None, **options: Unpack[_Options]
 ) -> float:
     """Return the larger of the differences in the true and in the false positive rate.
 
@@ -267,11 +263,11 @@ def equalized_odds_difference(
     1.0
     """
     both = ("true_positive_rate", "false_positive_rate")
-    return max(_difference(rate, y_true, y_pred, sensitive_features, **options) for rate in both)
+    return max(_difference(rate, y_true, y_pred, sensitive_features, positive, **options) for rate in both)
 
 
 def predictive_parity_difference(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, **options: Unpack[_LabelOptions]
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, positive: Any = None, **options: Unpack[_Options]
 ) -> float:
     """Return the difference in precision (the paper's PQP).
 
@@ -282,7 +278,7 @@ def predictive_parity_difference(
     >>> predictive_parity_difference([1, 1, 0, 1], [1, 1, 1, 1], sensitive_features=list("mmff"))
     0.5
     """
-    return _difference("precision", y_true, y_pred, sensitive_features, **options)
+    return _difference("precision", y_true, y_pred, sensitive_features, positive, **options)
 
 
 def mean_score_difference(
@@ -367,7 +363,7 @@ def rates_of(counts: Floats) -> dict[str, Floats]:
 
 
 def _difference(
-    rate: str, y_true: Any, y_pred: Any, groups: Any, positive: Any = None, **options: Unpack[_Options]
+    rate: str, y_true: Any, y_pred: Any, groups: Any, positive: Any, **options: Unpack[_Options]
 ) -> float:
     """Return the largest difference in a rate between two groups."""
     parts = parts_of(*_positives(y_true, y_pred, positive))
@@ -447,23 +443,21 @@ def _positives(y_true: Any, y_pred: Any, positive: Any) -> tuple[Bools, Bools]:
 def _scores(y_score: Any, n_rows: int | None) -> Floats:
     scores = np.asarray(y_score, dtype=np.float64)
     if scores.ndim != 1 or n_rows not in (None, len(scores)):
-        raise InputError(
-            f"y_score has shape {scores.shape}; give one score for each row, for example "
-            "model.predict_proba(X)[:, 1]."
-        )
+        example = "for example model.predict_proba(X)[:, 1]"
+        raise InputError(f"y_score has shape {scores.shape}; give one score for each row, {example}.")
     return scores
 
 
 def _both_labels(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the true and the predicted labels, which must be of one kind and no quantities."""
-    labels = {"y_true": read_target(y_true, len(y_true)), "y_pred": read_target(y_pred, len(y_pred))}
-    if len({values.dtype.kind in "US" for values in labels.values()}) > 1:
-        kinds = ", ".join(f"{name} {values.dtype}" for name, values in labels.items())
+    true, predicted = (read_target(labels, len(labels)) for labels in (y_true, y_pred))
+    if (true.dtype.kind in "US") != (predicted.dtype.kind in "US"):
+        kinds = f"y_true {true.dtype}, y_pred {predicted.dtype}"
         raise TargetError(f"text and numbers are never the same label; the types are: {kinds}.")
-    if len({len(values) for values in labels.values()}) > 1:
-        lengths = ", ".join(f"{name} {len(values)}" for name, values in labels.items())
+    if len(true) != len(predicted):
+        lengths = f"y_true {len(true)}, y_pred {len(predicted)}"
         raise InputError(f"all must have one value for each row; the lengths are: {lengths}.")
-    for name, values in labels.items():
+    for name, values in (("y_true", true), ("y_pred", predicted)):
         if is_continuous(np.unique(values)):
             raise TargetError(
                 f"{name} holds quantities, such as {values[0]:.6g}, where labels are needed. If they are "
@@ -471,7 +465,7 @@ def _both_labels(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
                 "difference in the mean prediction, discriminative_risk what the attribute alone changes, "
                 "and sklearn.metrics has the errors."
             )
-    return labels["y_true"], labels["y_pred"]
+    return true, predicted
 
 
 def _weights(sample_weight: Any, n_rows: int) -> Floats:
