@@ -16,7 +16,6 @@ from fairshap._crossval import (
     judge,
     make_folds,
     shuffled_risk,
-    warn_if_noise,
 )
 from fairshap._frames import show
 from fairshap._models import is_frozen
@@ -211,7 +210,7 @@ def evaluate_repair(
         except FairshapError as error:
             # A fold can lack a group that the table has; the rest of the report does not need it.
             return None, f"A fold of the table could not be repaired: {error}"
-    warn_if_noise(found.measures, found.noise, problem.groups.name)
+    found.warn_if_noise(problem.groups.name)
     return found, ""
 
 
