@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, inner
 from fairshap._kernels.neighbors.distance import Terms
 from fairshap._typing import AnyCodes, Bools, Bytes, Floats, Ints
 
@@ -79,7 +79,7 @@ def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start
         n_waiting += 2
 
 
-@compiled
+@inner
 def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints) -> tuple[int, float, bool]:
     """Return the column to split by, where, and whether one category is split off.
 
@@ -129,7 +129,7 @@ def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints
     return column, pivot, is_one
 
 
-@compiled
+@inner
 def _split(rows: Rows, mask: int, part: Ints, column: int, pivot: float, is_one: bool, aside: Ints) -> int:
     """Move the rows on one side of the pivot to the front, in their order, and return their number."""
     n_numbers = rows.numbers.shape[1]
@@ -256,7 +256,7 @@ def fill_blocks(rows: Rows, blocks: Blocks) -> None:
         _widen(blocks.groups, b // LANES, low, high, gone, absent, boxes.first[b])
 
 
-@compiled
+@inner
 def _widen(boxes: Boxes, i: int, low: Floats, high: Floats, gone: Bytes, absent: Bytes, first: int) -> None:
     """Widen box i to hold another one."""
     tile, lane = i // LANES, i % LANES

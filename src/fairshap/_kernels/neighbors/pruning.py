@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, inner
 from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows
 from fairshap._kernels.neighbors.distance import Terms
 from fairshap._typing import AnyCodes, Bytes, Floats, Ints
@@ -101,7 +101,7 @@ def nearest_in_blocks(
                         best = b
 
 
-@compiled
+@inner
 def _is_same(numbers: Floats, missing: Bytes, codes: AnyCodes, i: int, j: int) -> bool:
     """Say whether two rows have the same cells."""
     for k in range(numbers.shape[1]):
@@ -116,14 +116,14 @@ def _is_same(numbers: Floats, missing: Bytes, codes: AnyCodes, i: int, j: int) -
     return n_different == 0
 
 
-@compiled
+@inner
 def _copy(i: int, j: int, nearest: Ints, squared: Floats) -> None:
     """Give query j the nearest rows of query i."""
     for k in range(nearest.shape[1]):
         nearest[j, k], squared[j, k] = nearest[i, k], squared[i, k]
 
 
-@compiled
+@inner
 def _begin(
     i: int, codes: AnyCodes, mask: int, offsets: Ints, buckets: Ints, nearest: Ints, squared: Floats
 ) -> None:
@@ -134,7 +134,7 @@ def _begin(
         nearest[i, k], squared[i, k] = _NO_ROW, np.inf
 
 
-@compiled
+@inner
 def _is_done(bound: float, first: int, distance: float, row: int) -> bool:
     """Say whether no row from ``first`` on, at least so far away, comes before the given one."""
     return bound == _DONE or bound > distance or (bound == distance and first > row)
@@ -143,7 +143,7 @@ def _is_done(bound: float, first: int, distance: float, row: int) -> bool:
 # A bound is summed up in the same order as a distance, from terms that are not greater. Rounding keeps the
 # order of numbers, so that the sum is not greater either: no slack is needed, as long as no flag lets
 # the compiler reorder or fuse sums.
-@compiled
+@inner
 def bound(
     i: int,
     numbers: Floats,
@@ -198,7 +198,7 @@ def bound(
         bounds[lane] += differing[lane]
 
 
-@compiled
+@inner
 def add_categories(
     i: int,
     codes: AnyCodes,
@@ -232,7 +232,7 @@ def add_categories(
     return n_near
 
 
-@compiled
+@inner
 def add_numbers(
     i: int,
     numbers: Floats,
@@ -262,7 +262,7 @@ def add_numbers(
             distances[j] += w * (d * d) if others_missing[b, h, j] == hole else lack
 
 
-@compiled
+@inner
 def keep_nearest(
     i: int,
     b: int,
@@ -288,7 +288,7 @@ def keep_nearest(
     return is_nearest
 
 
-@compiled
+@inner
 def _insert(i: int, row: int, distance: float, nearest: Ints, squared: Floats) -> bool:
     """Put a row among the nearest, unless all of them come before it; say whether it is the first now."""
     k = int(nearest.shape[1])
