@@ -37,6 +37,8 @@ _CHUNK = 12
 # Margins up to which their exponentials can be multiplied without an overflow: those of all paths, and
 # those of any four coalitions.
 _SAFE, _SAFE_BY_FOUR = 600.0, 150.0
+# False, but no literal: kernels are compiled for literals apart.
+_NO = np.bool_(False)
 # In place of a value of the attribute: no path is met by it.
 NO_VALUE = MOST_PLAYERS
 
@@ -131,7 +133,7 @@ def _risks_by_products(
                 *(difference, block, contrasts, is_mean, by_level, risk),
             )
         if high == 0:
-            empty = _risk(level[0], difference, 0, contrasts, is_mean)
+            empty = _risk(level[0], difference, high, contrasts, is_mean)
     full = _risk(level[(1 << n_low) - 1], difference, (1 << n_difference) - 1, contrasts, is_mean)
     return full, empty
 
@@ -201,13 +203,16 @@ def _multiply_chunk(
     low = len(level) - 1
     for j in range(len(level)):
         level[j] = base[j]
-    used = False
+    used = _NO
     for k in range(len(masks)):
         own, other = masks[k, OWN], masks[k, OTHER]
         if (own >> n_low) & ~high == 0 and (other >> n_low) & high == 0:
             odds, inverse = amounts[k, ODDS], amounts[k, INVERSE]
             used = _multiply_path(own & low, other & low, odds, inverse, level, direct, used)
-    _finish_products(level, direct, used)
+    subset_products(level, LANES)
+    if used:
+        for j in range(len(level)):
+            level[j] *= direct[j]
 
 
 @inner
@@ -227,7 +232,7 @@ def _differences_by_products(
     for a in range(1, n_alternatives):
         factors = difference[a, :size]
         factors[:] = 1.0
-        used = False
+        used = _NO
         for k in range(len(masks)):
             own, other = masks[k, OWN] >> n_level, masks[k, OTHER] >> n_level
             sign = (masks[k, MET] >> a & 1) - (masks[k, MET] & 1)
@@ -236,15 +241,10 @@ def _differences_by_products(
                 if sign < 0:
                     odds, inverse = inverse, odds
                 used = _multiply_path(own, other, odds, inverse, factors, direct, used)
-        _finish_products(factors, direct, used)
-
-
-@inner
-def _finish_products(level: Floats, direct: Floats, used: bool) -> None:
-    subset_products(level, LANES)
-    if used:
-        for j in range(len(level)):
-            level[j] *= direct[j]
+        subset_products(factors, LANES)
+        if used:
+            for j in range(size):
+                factors[j] *= direct[j]
 
 
 @inner
@@ -319,11 +319,11 @@ def _risks_by_sums(
     The players of the difference have the bits from ``first`` on.
     """
     level, difference, scale = room.level[: 1 << (n_level + n_difference)], room.difference, output.scale
-    if output.is_logistic:
-        sum_paths(masks, amounts, 0, NO_VALUE, 0, constant, level, room.direct)
     difference[0, : 1 << n_difference] = 0.0
-    for a in range(1, n_alternatives):
-        sum_paths(masks, amounts, a, 0, first, 0.0, difference[a, : 1 << n_difference], room.direct)
+    for a in range(0 if output.is_logistic else 1, n_alternatives):
+        against, start, extra = (0, first, 0.0) if a else (NO_VALUE, 0, constant)
+        margins = difference[a, : 1 << n_difference] if a else level
+        sum_paths(masks, amounts, a, against, start, extra, margins, room.direct)
     by_level, by_difference, contrasts = room.by_level, room.by_difference, output.contrasts
     full, empty = 0.0, 0.0
     for block in range(1 << n_difference):
@@ -363,7 +363,7 @@ def sum_paths(
     The players are those from bit ``first`` on.
     """
     margins[:] = 0.0
-    used = False
+    used = _NO
     for k in range(len(masks)):
         sign = (masks[k, MET] >> value & 1) - (masks[k, MET] >> against & 1)
         if sign:

@@ -339,12 +339,11 @@ def _walk_coalitions(
             for a in range(len(margins) if t < n_switching else 1):
                 node = roots[t]
                 while nodes[node, LEFT] != node:
-                    line = nodes[node, LINE]
-                    if line < 0:
-                        line = ~line
-                        rank = switched[a, line >> 1]
+                    asked = nodes[node, LINE]
+                    line, f = max(asked, ~asked), max(asked, ~asked) >> 1
+                    if asked < 0:
+                        rank = switched[a, f]
                     else:
-                        f = line >> 1
                         rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
                     start = starts[node] if len(table) else -1
                     node = nodes[node, LEFT + int(goes_right(line, nodes[node, BOUND], start, table, rank))]

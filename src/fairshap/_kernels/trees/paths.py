@@ -63,10 +63,9 @@ def _walk(
         node, own, other, met = stack[top, _NODE], stack[top, OWN], stack[top, OTHER], stack[top, MET]
         top -= 1
         while nodes[node, LEFT] != node:
-            line, bound = nodes[node, LINE], nodes[node, BOUND]
-            start = starts[node] if len(table) else -1
-            if line < 0:
-                line = ~line
+            asked, bound = nodes[node, LINE], nodes[node, BOUND]
+            line, start = max(asked, ~asked), starts[node] if len(table) else -1
+            if asked < 0:
                 right = 0
                 for a in range(len(switched)):
                     if goes_right(line, bound, start, table, switched[a, line >> 1]):
