@@ -231,9 +231,10 @@ def _by_column(cells: NDArray[Any], rows: Ints) -> NDArray[Any]:
 def _side_by_side(low: Floats, high: Floats, gone: Bytes, absent: Bytes, first: Ints) -> Boxes:
     """Return the boxes of sets of rows, LANES of them at a time; those beyond the last hold no row."""
     tiles = -(-len(first) // LANES)
-    parts = []
-    for part, empty in ((low, np.inf), (high, -np.inf), (gone, 1), (absent, 1)):
+
+    def tile(part: NDArray[Any], empty: float) -> NDArray[Any]:
         filled = np.full((tiles * LANES, part.shape[1]), empty, dtype=part.dtype)
         filled[: len(part)] = part
-        parts.append(np.ascontiguousarray(filled.reshape(tiles, LANES, -1).swapaxes(1, 2)))
-    return Boxes(*parts, first)
+        return np.ascontiguousarray(filled.reshape(tiles, LANES, -1).swapaxes(1, 2))
+
+    return Boxes(tile(low, np.inf), tile(high, -np.inf), tile(gone, 1), tile(absent, 1), first)

@@ -44,19 +44,20 @@ def search(
     sizes = np.maximum(codes.max(axis=0), other_codes.max(axis=0)).astype(np.int64) + 2
     buckets = buckets_of(sizes, max(len(numbers), len(other_numbers)))
     narrow = np.uint8 if sizes.max(initial=0) <= 256 else np.int32
-    sides: dict[bool, tuple[Rows, Blocks]] = {}
+    given = [(numbers, codes), (other_numbers, other_codes)]
+    sides: dict[int, tuple[Rows, Blocks]] = {}
 
-    def build(is_other: bool, cells: Floats, categories: Codes) -> tuple[Rows, Blocks]:
+    def build(i: int) -> tuple[Rows, Blocks]:
+        cells, categories = given[i]
         filled: Floats = np.ascontiguousarray(cells[:, by_number])
         filled[np.isnan(filled)] = 0.0
         # A missing category, -1, becomes 0.
-        codes = np.add(categories, 1, dtype=np.int32).astype(narrow, order="C")
+        codes: AnyCodes = np.add(categories, 1, dtype=np.int32).astype(narrow, order="C")
         rows = Rows(filled, np.isnan(cells[:, holes]).astype(np.uint8), codes)
         return rows, blocks_of(rows, terms, buckets)
 
-    both = [(False, numbers, codes), (True, other_numbers, other_codes)]
-    in_threads(build, both, n_threads, lambda item, side: sides.update({item[0]: side}))
-    (rows, blocks), (other_rows, other_blocks) = sides[False], sides[True]
+    in_threads(build, [(0,), (1,)], n_threads, lambda item, side: sides.update({item[0]: side}))
+    (rows, blocks), (other_rows, other_blocks) = sides[0], sides[1]
     return (
         *_search_blocks(rows, blocks.order, other_blocks, terms, k, n_threads, advance),
         *_search_blocks(other_rows, other_blocks.order, blocks, terms, k, n_threads, advance),

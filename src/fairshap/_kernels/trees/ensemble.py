@@ -74,7 +74,7 @@ class Output(NamedTuple):
 class Walker(NamedTuple):
     """An ensemble, a table and an attribute as the kernels take them."""
 
-    #: shape (nodes, 4): a node's line and bound, as in ``Descent``, and its children, which are read together;
+    #: shape (nodes, 4): a node's line and bound, as in ``Descent``, and its children: they are read together;
     #: the complement of the line where its feature is the attribute's
     nodes: Codes
     #: Which categories go left, as in ``Trees``

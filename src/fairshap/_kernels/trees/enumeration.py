@@ -8,6 +8,8 @@ exponentials would overflow. Products are taken a chunk at a time: the coalition
 coalition of the high ones. A chunk stays in the processor's cache, however many players there are.
 """
 
+from typing import Any
+
 import numpy as np
 
 from fairshap._kernels.compiling import inner
@@ -38,7 +40,7 @@ _CHUNK = 12
 # those of any four coalitions.
 _SAFE, _SAFE_BY_FOUR = 600.0, 150.0
 # False, but no literal: kernels are compiled for literals apart.
-_NO = np.bool_(False)
+_NO: Any = np.bool_(False)
 # In place of a value of the attribute: no path is met by it.
 NO_VALUE = MOST_PLAYERS
 
@@ -128,9 +130,9 @@ def _risks_by_products(
             block = (high << (n_low - n_level)) + low
             # The weights go by the size of the coalition only: those of the first block of that size do.
             weight = ((1 << count_bits(block)) - 1) << n_level
+            first, n = low << n_level, 1 << n_level
             by_difference[block] = _add_block(
-                *(level, low << n_level, weights, weight, 1 << n_level),
-                *(difference, block, contrasts, is_mean, by_level, risk),
+                level, first, weights, weight, n, difference, block, contrasts, is_mean, by_level, risk
             )
         if high == 0:
             empty = _risk(level[0], difference, high, contrasts, is_mean)
@@ -163,18 +165,17 @@ def _add_block(
     risk: Floats,
 ) -> float:
     """Add the risks of the n coalitions that have the same players of the difference; return their sum."""
-    is_sum = is_mean or len(contrasts) == 1
     total, share = 0.0, 1.0 / len(contrasts)
-    if not is_sum:
-        risk[:n] = 0.0
-    for c in range(len(contrasts)):
-        a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
-        if is_sum:
+    if is_mean or len(contrasts) == 1:
+        for c in range(len(contrasts)):
+            a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
             total += add_logistic_gaps(level, first, a, b, share, weights, weight, by_level, n)
-        else:
+    else:
+        risk[:n] = 0.0
+        for c in range(len(contrasts)):
+            a, b = difference[contrasts[c, 0], block], difference[contrasts[c, 1], block]
             raise_to_logistic_gap(risk[:n], level[first : first + n], a, b)
-    if not is_sum:
-        total += add_weighted(risk[:n], weights[weight : weight + n], by_level[:n])
+        total = add_weighted(risk[:n], weights[weight : weight + n], by_level[:n])
     return total
 
 

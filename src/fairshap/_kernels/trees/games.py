@@ -129,7 +129,7 @@ def subset_products(values: Floats, step: int) -> None:
     near, far = min(size, _INNER), min(size, _OUTER)
     for outer in range(0, size, far):
         for start in range(outer, outer + far, near):
-            _multiply_up(values[start : start + near], min(near, step))
+            _multiply_up(values[start : start + near], step)
         _multiply_up(values[outer : outer + far], near)
     _multiply_up(values, far)
 

@@ -49,26 +49,13 @@ def solve_pairs(
     full: Floats,
     empty: Floats,
 ) -> None:
-    """Write the exact Shapley values of the risk of each pair.
+    """Write the exact Shapley values of the risk of each pair, two positions in the walker's table.
 
-    Parameters
-    ----------
-    walker : Walker
-        The ensemble, the table and the attribute.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    switched : ndarray of int32, shape (pairs or 1, alternatives, features)
-        The ranks of the attribute's features for the values that it is switched between.
-    weights : ndarray
-        Those of :func:`~fairshap._kernels.trees.ensemble.coalition_weights`.
-    most : int
-        The greatest number of players of a pair; -1 if only ``counts`` is to be written, with the players that
-        must be enumerated.
-    begin : ndarray of int, shape (pairs,)
-        Where each pair's part of ``active`` and ``phi`` begins.
-    counts, active, phi, full, empty : ndarray
-        Written: the number of active players of each pair; who they are and their values;
-        the risks of the full and the empty coalition.
+    ``switched``, of shape (pairs or 1, alternatives, features), holds the ranks of the attribute's features
+    for the values that it is switched between; ``weights`` are those of ``coalition_weights``, and ``most`` is
+    the greatest number of players of a pair. Written are, for each pair, the number of active players; from
+    ``begin`` on who they are and their values; the risks of the full and the empty coalition. If ``most`` is
+    -1, only ``counts`` is written, with the players that must be enumerated.
     """
     n_alternatives, output = switched.shape[1], walker.output
     room, desk = make_room(max(most, 0), n_alternatives), make_desk(walker)
@@ -108,23 +95,12 @@ def choose_players(
 ) -> None:
     """Write for each pair the players to replace: the risk plus what their cells cost is lowest with them.
 
-    The first parameters are those of :func:`solve_pairs`.
-
-    Parameters
-    ----------
-    cells : ndarray of int, shape (pairs, players)
-        How many cells replacing a player takes; 0 if it may not be replaced.
-    prices : ndarray of float, shape (players,)
-        What a cell of each player costs, in units of the risk.
-    most_cells, most : int
-        How many cells of a row are replaced at most, and the greatest number of players of a game that is
-        enumerated.
-    tolerance : float
-        By how much the sums of risk and cost of two choices may differ and still be equal.
-    replaced, risks : ndarray, shape (pairs, players), (pairs, 2)
-        Written: who is replaced, and the risk before and after; NaN if there are more players.
-        Of equally good choices the one with the fewest cells is taken, and of these the one with the
-        earliest player that not all of them have.
+    The first parameters are those of :func:`solve_pairs`. ``cells``, of shape (pairs, players), says how many
+    cells replacing a player takes, 0 if it may not be replaced, and ``prices`` what one of them costs, in
+    units of the risk; at most ``most_cells`` of a row are replaced. Games of more than ``most`` players are
+    not enumerated: their ``risks``, of shape (pairs, 2) before and after, are NaN. Totals that differ by the
+    ``tolerance`` are equal. Of equally good choices the one with the fewest cells is taken, and of these the
+    one with the earliest player that not all of them have.
     """
     n_alternatives, size = switched.shape[1], 1 << most
     margins, direct, spent = np.empty((n_alternatives, size)), np.empty(size), np.empty(size)
@@ -137,7 +113,9 @@ def choose_players(
         risks[i, :] = np.nan if q > most else 0.0
         if n and q <= most:
             for a in range(n_alternatives):
-                sum_paths(desk.masks[:n], desk.amounts, a, NO_VALUE, 0, constant, margins[a, : 1 << q], direct)
+                sum_paths(
+                    desk.masks[:n], desk.amounts, a, NO_VALUE, 0, constant, margins[a, : 1 << q], direct
+                )
             for s in range(q):
                 taken[s] = cells[i, desk.active[s]]
                 cost[s] = taken[s] * prices[desk.active[s]]
@@ -224,16 +202,10 @@ def coalition_risks(
     active: Codes,
     risks: Floats,
 ) -> None:
-    """Write the risk of given coalitions.
+    """Write the risk of given coalitions, and who the players are: row k of ``active`` for pair k.
 
-    The first parameters are those of :func:`solve_pairs`.
-
-    Parameters
-    ----------
-    coalitions : ndarray of bool, shape (coalitions, q)
-        Whether a pair's player k keeps the row's value.
-    active, risks : ndarray, shape (pairs, q), (pairs, coalitions)
-        Written: who player k is, and the risks. All pairs have q players with different ranks.
+    The first parameters are those of :func:`solve_pairs`. ``coalitions``, of shape (coalitions, q), says
+    whether a pair's player keeps the row's value; all pairs have q players with different ranks.
     """
     slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
     place = np.empty(MOST_PLAYERS, dtype=np.int32)
@@ -258,9 +230,7 @@ def coalition_risks(
 
 
 @inner
-def _number_players(
-    player: Codes, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes
-) -> int:
+def _number_players(player: Codes, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes) -> int:
     """Write the slot of each feature that differs and of its player, and each slot's player; count them.
 
     ``slot_of`` holds -1 for each player before.

@@ -144,9 +144,9 @@ def read_pair(
     """Write the paths of pair i; return how many players and paths there are, the rest, and a range.
 
     Pairs must be read in their order. A tree is walked from where the rows part. Where they do not, or where
-    all coalitions end in one leaf, that leaf goes to the rest. There are no paths where the attribute makes no
-    difference to any coalition: there is no risk then. The range is one in which the sum over the paths lies
-    for every coalition.
+    all coalitions end in one leaf, that leaf goes to the rest. There are no paths where the attribute makes
+    no difference to any coalition, and no risk then. The sum over the paths is in the range for every
+    coalition.
     """
     partings, slot_of, active, stack = desk.partings, desk.slot_of, desk.active, desk.stack
     if i % BLOCK == 0:
