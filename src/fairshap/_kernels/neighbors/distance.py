@@ -66,11 +66,6 @@ class Terms(NamedTuple):
     mismatch: Floats
 
 
-def equal_costs(weights: Floats, n_categories: int, mismatch: float = MISMATCH) -> Costs:
-    """Return costs by which every category that differs and every number that is lacking counts the same."""
-    return Costs(weights, np.full(len(weights), mismatch), np.full(n_categories, mismatch))
-
-
 def terms_of(costs: Costs, holes: Bools) -> tuple[Ints, Ints, Terms]:
     """Return the order of the columns of numbers, that of the categories, and the costs in these orders.
 

@@ -200,7 +200,6 @@ def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_p
     return counts
 
 
-@compiled
 def rank_numbers(
     values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float
 ) -> Codes:
@@ -210,23 +209,13 @@ def rank_numbers(
     start. ``strict`` says whether a value at a threshold is above it, ``single`` whether values are compared
     in single precision; ``missing`` is the number that is a missing value, beside NaN.
     """
+    with np.errstate(over="ignore"):
+        compared = values.astype(np.float32).astype(np.float64) if single else values
     ranks = np.empty(values.shape, dtype=np.int32)
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            value = values[i, j]
-            if single:
-                value = np.float64(np.float32(value))
-            if np.isnan(value) or value == missing:
-                ranks[i, j] = -1
-                continue
-            low, high = starts[j], starts[j + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if cuts[middle] < value or (strict and cuts[middle] == value):
-                    low = middle + 1
-                else:
-                    high = middle
-            ranks[i, j] = low - starts[j]
+    for j in range(values.shape[1]):
+        own = cuts[starts[j] : starts[j + 1]]
+        ranks[:, j] = np.searchsorted(own, compared[:, j], side="right" if strict else "left")
+    ranks[np.isnan(compared) | (compared == missing)] = -1
     return ranks
 
 

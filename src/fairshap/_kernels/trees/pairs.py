@@ -52,10 +52,10 @@ def solve_pairs(
     """Write the exact Shapley values of the risk of each pair, two positions in the walker's table.
 
     ``switched``, of shape (pairs or 1, alternatives, features), holds the ranks of the attribute's features
-    for the values that it is switched between; ``weights`` are those of ``coalition_weights``, and ``most`` is
-    the greatest number of players of a pair. Written are, for each pair, the number of active players; from
-    ``begin`` on who they are and their values; the risks of the full and the empty coalition. If ``most`` is
-    -1, only ``counts`` is written, with the players that must be enumerated.
+    for the values that it is switched between; ``weights`` are those of ``coalition_weights``; no pair has
+    more than ``most`` players. Written are, for each pair, the number of active players; from ``begin`` on
+    who they are and their values; the risks of the full and the empty coalition. If ``most`` is -1, only
+    ``counts`` is written, with the players that must be enumerated.
     """
     n_alternatives, output = switched.shape[1], walker.output
     room, desk = make_room(max(most, 0), n_alternatives), make_desk(walker)
