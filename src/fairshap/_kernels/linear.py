@@ -85,13 +85,11 @@ def solve_sums(
         if not sums.is_logistic or q == 0:
             continue
         first, last = _smooth_contrasts(shifts, sums.contrasts, sums.is_mean)
-        solved[i] = (
-            q > few
-            and last > first
-            and _solve_by_series(
+        solved[i] = False
+        if q > few and last > first:
+            solved[i] = _solve_by_series(
                 sums, shifts, bottom, steps[:, :q], first, last, nodes, node_weights, part[:q]
             )
-        )
         if not solved[i] and q <= MOST:
             _solve_by_enumeration(sums, shifts, bottom, steps[:, :q], weights, part[:q])
             solved[i] = True
@@ -155,11 +153,12 @@ def _solve_by_enumeration(
         risk[j] = risk_of_outputs(outputs[j], sums.contrasts, sums.is_mean)
     add_weighted(risk, weights[size : 2 * size], total)
     sums_by_player(total, q, phi)
-    total_phi = 0.0
+    rest = 0.0
     for k in range(q):
-        total_phi += phi[k]
+        rest += phi[k]
+    rest = (rest - (risk[size - 1] - risk[0])) / q
     for k in range(q):
-        phi[k] -= (total_phi - (risk[size - 1] - risk[0])) / q
+        phi[k] -= rest
 
 
 @inner
