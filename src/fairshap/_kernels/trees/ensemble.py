@@ -313,15 +313,27 @@ def _goes_right(
 
 @compiled
 def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
-    """Return the sum of the leaves that each row reaches; no feature is the attribute's."""
+    """Return the sum of the leaves that each row reaches."""
     sums = np.zeros(len(ranks))
-    blocks = np.empty((2, 2 * ranks.shape[1], BLOCK), dtype=np.int32)
-    leaves = np.empty((len(descent.roots), BLOCK), dtype=np.int32)
+    block = np.empty((2 * ranks.shape[1], BLOCK), dtype=np.int32)
+    here = np.empty(BLOCK, dtype=np.uint32)
+    line, bound, child = descent.line, descent.bound, descent.child
+    starts, table = descent.table_start, descent.table
     for start in range(0, len(ranks), BLOCK):
-        rows = np.arange(start, min(start + BLOCK, len(ranks)))
-        # A row never parts from itself.
-        find_partings(descent, len(leaves), ranks, rows, rows, blocks, leaves)
-        for t in range(len(leaves)):
-            for j in range(len(rows)):
-                sums[start + j] += value[leaves[t, j]]
+        n = min(BLOCK, len(ranks) - start)
+        _fill_block(ranks, np.arange(start, start + n), block)
+        for t in range(len(descent.roots)):
+            here[:] = descent.roots[t]
+            for _ in range(descent.depth[t]):
+                if len(table):
+                    for j in range(n):
+                        right = _goes_right(line, bound, starts, table, here[j], block, j)
+                        here[j] = child[2 * here[j] + int(right)]
+                else:
+                    for j in range(n):
+                        node = here[j]
+                        right = block[line[node], np.uint64(j)] > bound[node]
+                        here[j] = child[np.uint64(2 * node) + np.uint64(right)]
+            for j in range(n):
+                sums[start + j] += value[here[j]]
     return sums
