@@ -200,6 +200,7 @@ def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_p
     return counts
 
 
+@compiled
 def rank_numbers(
     values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float
 ) -> Codes:
@@ -209,13 +210,23 @@ def rank_numbers(
     start. ``strict`` says whether a value at a threshold is above it, ``single`` whether values are compared
     in single precision; ``missing`` is the number that is a missing value, beside NaN.
     """
-    with np.errstate(over="ignore"):
-        compared = values.astype(np.float32).astype(np.float64) if single else values
     ranks = np.empty(values.shape, dtype=np.int32)
-    for j in range(values.shape[1]):
-        own = cuts[starts[j] : starts[j + 1]]
-        ranks[:, j] = np.searchsorted(own, compared[:, j], side="right" if strict else "left")
-    ranks[np.isnan(compared) | (compared == missing)] = -1
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            value = values[i, j]
+            if single:
+                value = np.float64(np.float32(value))
+            if np.isnan(value) or value == missing:
+                ranks[i, j] = -1
+                continue
+            low, high = starts[j], starts[j + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if cuts[middle] < value or (strict and cuts[middle] == value):
+                    low = middle + 1
+                else:
+                    high = middle
+            ranks[i, j] = low - starts[j]
     return ranks
 
 
@@ -313,27 +324,15 @@ def _goes_right(
 
 @compiled
 def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
-    """Return the sum of the leaves that each row reaches."""
+    """Return the sum of the leaves that each row reaches; no feature is the attribute's."""
     sums = np.zeros(len(ranks))
-    block = np.empty((2 * ranks.shape[1], BLOCK), dtype=np.int32)
-    here = np.empty(BLOCK, dtype=np.uint32)
-    line, bound, child = descent.line, descent.bound, descent.child
-    starts, table = descent.table_start, descent.table
+    blocks = np.empty((2, 2 * ranks.shape[1], BLOCK), dtype=np.int32)
+    leaves = np.empty((len(descent.roots), BLOCK), dtype=np.int32)
     for start in range(0, len(ranks), BLOCK):
-        n = min(BLOCK, len(ranks) - start)
-        _fill_block(ranks, np.arange(start, start + n), block)
-        for t in range(len(descent.roots)):
-            here[:] = descent.roots[t]
-            for _ in range(descent.depth[t]):
-                if len(table):
-                    for j in range(n):
-                        right = _goes_right(line, bound, starts, table, here[j], block, j)
-                        here[j] = child[2 * here[j] + int(right)]
-                else:
-                    for j in range(n):
-                        node = here[j]
-                        right = block[line[node], np.uint64(j)] > bound[node]
-                        here[j] = child[np.uint64(2 * node) + np.uint64(right)]
-            for j in range(n):
-                sums[start + j] += value[here[j]]
+        rows = np.arange(start, min(start + BLOCK, len(ranks)))
+        # A row never parts from itself.
+        find_partings(descent, len(leaves), ranks, rows, rows, blocks, leaves)
+        for t in range(len(leaves)):
+            for j in range(len(rows)):
+                sums[start + j] += value[leaves[t, j]]
     return sums
