@@ -11,7 +11,9 @@ import json
 
 import numpy as np
 
-from fairshap._crossval import GAPS, MEASURES, Measures, Predictions
+from fairshap._crossval import GAPS, MEASURES
+from fairshap._crossval.evaluation import Measures
+from fairshap._crossval.folds import Predictions
 
 N_FOLDS = 5
 

@@ -28,7 +28,6 @@ PUBLIC = {
         discriminative_risk demographic_parity_difference equal_opportunity_difference
         predictive_parity_difference equalized_odds_difference false_positive_rate_difference
         mean_score_difference accuracy balanced_accuracy roc_auc group_frame
-        demographic_parity_bound ParityBound data_fidelity Fidelity training_adjustment_rate
     """,
     "fairshap.mitigation": """
         SensitiveRemover CorrelationRemover DisparateImpactRemover Reweigher CounterfactualAugmenter

@@ -4,9 +4,10 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
-from fairshap.exceptions import FairshapWarning, InputError
+from fairshap.exceptions import FairshapWarning, InputError, MissingExtraError
 
 # People say one and the column says the other.
 _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "ethnicity"}
@@ -58,3 +59,11 @@ def warn(message: str, category: type[FairshapWarning], parameter: str | None = 
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("fairshap."):
         frame, level = frame.f_back, level + 1
     warnings.warn(category(message, parameter=parameter), stacklevel=level)
+
+
+def import_extra(module: str, what: str, extra: str) -> Any:
+    """Return a module; without it, say what needs it and which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(what, module.partition(".")[0], extra) from error

@@ -4,22 +4,18 @@ matplotlib is an extra and slow to import, so it is imported only where axes are
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from fairshap._messages import import_extra
 from fairshap._typing import Bools, Floats, Sides
-from fairshap.exceptions import MissingExtraError
 
 #: Two colors that color-blind people can tell apart, and one for the background.
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
 
-# Characters of a name that fit beside an axis, and columns that fit into one plot.
-_MAX_LABEL, _MAX_COLUMNS = 28, 25
-
-# Points of one column and one group that are drawn: more would only overlap.
-_MAX_POINTS = 130
+# Characters of a name that fit beside an axis, columns that fit into one plot, points that do not overlap.
+_MAX_LABEL, _MAX_COLUMNS, _MAX_POINTS = 28, 25, 130
 
 # The height that the points of one column spread over, and the bins that say how dense they are.
 _SPREAD, _BINS, _GOLDEN = 0.36, 60, 0.6180339887
@@ -44,10 +40,11 @@ def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.
     New ones belong to a pyplot figure, which a notebook shows and ``plt.savefig`` writes, or to the figure
     that is given instead of axes. A single one is returned bare, several as an array.
     """
-    figure_type = _import("matplotlib.figure").Figure
+    figure_type = import_extra("matplotlib.figure", "drawing", "plots").Figure
     inches = (size[0] * n, size[1])
     if ax is None:
-        return _import("matplotlib.pyplot").subplots(1, n, figsize=inches, layout="constrained")[1]
+        pyplot = import_extra("matplotlib.pyplot", "drawing", "plots")
+        return pyplot.subplots(1, n, figsize=inches, layout="constrained")[1]
     if isinstance(ax, figure_type):
         ax.set_size_inches(inches)
         return ax.subplots(1, n)
@@ -56,14 +53,7 @@ def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.
 
 def new_figure() -> Any:
     """Return a figure that pyplot does not know, for a file: a notebook must not show it."""
-    return _import("matplotlib.figure").Figure(layout="constrained")
-
-
-def _import(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError("drawing", "matplotlib", "plots") from error
+    return import_extra("matplotlib.figure", "drawing", "plots").Figure(layout="constrained")
 
 
 def draw_matching(
@@ -75,22 +65,17 @@ def draw_matching(
     """
     height = 3.6 + 0.16 * max(0, min(len(columns), _MAX_COLUMNS) - 12)
     axes = new_axes(2, ax, size=(5.0, height))
-    both = np.atleast_1d(axes)
-    _draw_distances(matched, random, both[0])
-    if len(both) > 1:
-        _draw_balance(columns, differences, both[1])
-    return axes
-
-
-def _draw_distances(matched: Floats, random: Floats, ax: Any) -> None:
-    """Draw two histograms with the same bins."""
+    first, *others = np.atleast_1d(axes)
     farthest = max(matched.max(initial=0.0), np.quantile(random, 0.995) if len(random) else 0.0)
     bins = np.linspace(0.0, farthest or 1.0, 41)
     for values, color, name in ((random, GREY, "random"), (matched, BLUE, "matched")):
         mean = f", mean {values.mean():.2f}" if len(values) else ""
-        ax.hist(values, bins, color=color, alpha=0.7, label=name + mean)
-    ax.set(xlabel="distance to the reference", ylabel="rows", title="Matched and random pairs")
-    ax.legend(frameon=False)
+        first.hist(values, bins, color=color, alpha=0.7, label=name + mean)
+    first.set(xlabel="distance to the reference", ylabel="rows", title="Matched and random pairs")
+    first.legend(frameon=False)
+    for other in others:
+        _draw_balance(columns, differences, other)
+    return axes
 
 
 def _draw_balance(columns: Sequence[str], differences: Floats, ax: Any) -> None:
@@ -175,27 +160,15 @@ def draw_trade_off(
 
 
 def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
-    """Draw metrics with their intervals, before and after the repair or of one model.
-
-    Each side has the shape (3, metrics): the value and the two ends of its interval.
-    """
+    """Draw metrics of one model, or before and after; a side has their values and ends of intervals."""
     ax = new_axes(1, ax, size=(7.0, 0.62 * len(names) + 0.9))
     places = np.arange(len(names))[::-1]
     looks = [(0.14, ORANGE, "s", "before"), (-0.14, BLUE, "o", "after")]
     if len(sides) == 1:
         looks = [(0.0, ORANGE, "s", "the model")]
     for (value, low, high), (shift, color, marker, label) in zip(sides, looks, strict=True):
-        error = np.clip([value - low, high - value], 0, None)
-        ax.errorbar(
-            value,
-            places + shift,
-            xerr=error,
-            fmt=marker,
-            color=color,
-            markersize=6,
-            elinewidth=2,
-            label=label,
-        )
+        look = {"fmt": marker, "color": color, "markersize": 6, "elinewidth": 2, "label": label}
+        ax.errorbar(value, places + shift, xerr=np.clip([value - low, high - value], 0, None), **look)
     ax.set_yticks(places, names)
     # Shows which intervals reach below 0.
     ax.axvline(0, color=GREY, linewidth=0.8)
@@ -211,10 +184,7 @@ def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None)
 def draw_columns(
     names: Sequence[str], phi: Floats, side: Sides, sides: Sequence[str], threshold: float, ax: Any = None
 ) -> Any:
-    """Draw the attributions of each column as a swarm, the unprivileged group above, the privileged below.
-
-    Zeros are left out, and many points are thinned.
-    """
+    """Draw the attributions of each column as a swarm, the unprivileged group above, the privileged below."""
     ax = new_axes(1, ax, size=(7.0, 0.52 * len(names) + 1.3))
     for group, color, direction in ((0, ORANGE, 1.0), (1, BLUE, -1.0)):
         points: list[Floats] = [np.empty((2, 0))]
@@ -228,9 +198,8 @@ def draw_columns(
     if np.isfinite(threshold):
         ax.axvline(threshold, color=GREY, linestyle="--", linewidth=1, label=f"threshold {threshold:.3g}")
     ax.set_yticks(range(len(names))[::-1], [as_label(name) for name in names])
-    ax.set(
-        xlabel="attribution (phi): what the column adds to the risk of a row", ylim=(-0.6, len(names) - 0.4)
-    )
+    ax.set_xlabel("attribution (phi): what the column adds to the risk of a row")
+    ax.set_ylim(-0.6, len(names) - 0.4)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, markerscale=2)
@@ -250,12 +219,14 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
     ax = new_axes(1, ax, size=(7.0, 3.2))
     top = max(part.max(initial=0.0) for part in (before, after) if part is not None)
     bins = np.linspace(0, top or 1.0, 41)
-    counts, _ = np.histogram(before, bins)
-    label = f"{'all rows' if after is None else 'before'}, mean {_mean(before)}"
-    ax.stairs(counts, bins, fill=True, color=ORANGE, alpha=0.35, label=label)
-    if after is not None:
-        counts, _ = np.histogram(after, bins)
-        ax.stairs(counts, bins, color=BLUE, linewidth=2, label=f"after, mean {_mean(after)}")
+    looks: list[dict[str, Any]] = [
+        {"fill": True, "color": ORANGE, "alpha": 0.35, "label": "all rows" if after is None else "before"},
+        {"color": BLUE, "linewidth": 2, "label": "after"},
+    ]
+    for values, look in zip((before, after), looks, strict=True):
+        if values is not None:
+            look["label"] += f", mean {values.mean():.4g}" if len(values) else ", mean none"
+            ax.stairs(*np.histogram(values, bins), **look)
     ax.set_yscale("symlog", linthresh=1)
     ax.set(xlabel="discriminative risk of a row", ylabel="rows (log scale)", ylim=(0, None))
     ax.spines[["top", "right"]].set_visible(False)
@@ -288,7 +259,3 @@ def _offsets(values: Floats) -> Floats:
     order = np.arange(len(values)) - np.searchsorted(at, at)
     sizes = np.bincount(at)
     return np.asarray(_SPREAD * (order * _GOLDEN % 1) * sizes[at] / max(sizes.max(), 8))
-
-
-def _mean(values: Floats) -> str:
-    return f"{values.mean():.4g}" if len(values) else "none"

@@ -1,7 +1,7 @@
 """Datasets: the five tables of the paper, and a synthetic one whose right repair is known."""
 
 import tomllib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from io import BytesIO
@@ -71,20 +71,16 @@ class Spec:
     description: str
     source: str
     licence: str
-    categorical: list[str] = field(default_factory=list)  # columns of numbers that are codes of categories
-    dropped: list[str] = field(default_factory=list)  # columns that say nothing of a person
-    values: Mapping[str, list[str]] = field(
-        default_factory=dict
-    )  # columns of codes 0, 1, ... and their words
+    categorical: Sequence[str] = ()  # columns of numbers that are codes of categories
+    dropped: Sequence[str] = ()  # columns that say nothing of a person
+    values: Mapping[str, list[str]] = field(default_factory=dict)  # columns of codes 0, 1, ..., in words
     # The encoded table:
-    order: list[str] = field(default_factory=list)  # its columns, where their order differs
-    without: list[str] = field(default_factory=list)  # columns left out unless sensitive
-    constants: list[str] = field(default_factory=list)  # columns of ones that the paper's table had
+    order: Sequence[str] = ()  # its columns, where their order differs
+    without: Sequence[str] = ()  # columns left out unless sensitive
+    constants: Sequence[str] = ()  # columns of ones that the paper's table had
     distinct: bool = False  # whether duplicate rows are left out
     unknown: str | None = None  # a category replaced by the most frequent one of its column
-    codes: Mapping[str, Mapping[str, int]] = field(
-        default_factory=dict
-    )  # of sensitive columns of many values
+    codes: Mapping[str, Any] = field(default_factory=dict)  # of sensitive columns of many values
 
 
 _DATA = files("fairshap") / "data"
@@ -114,16 +110,10 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     sensitive : str, optional
         The sensitive column, where the table has more than one: "sex" or "race".
     encoded : bool, default=False
-        Whether X is encoded as in the paper: numbers standardized over the whole table, categories
-        one-hot, the sensitive column one column in which 1 is privileged. ``feature_groups`` then
-        says which columns belong together. (In German, the paper's 1 is female; here it is male, as
-        in the raw table. No metric depends on which.)
-
-    Returns
-    -------
-    Dataset
-        The table, with ``X``, ``y``, ``sensitive``, ``privileged``, ``description``, its source and
-        its licence.
+        Whether X is encoded as in the paper: numbers standardized over the whole table, categories one-hot,
+        the sensitive column one column in which 1 is privileged. ``feature_groups`` then says which columns
+        belong together. (In German, the paper's 1 is female; here it is male, as in the raw table. No metric
+        depends on which.)
 
     Examples
     --------
@@ -146,7 +136,7 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     if encoded and spec.distinct:
         X = X.drop_duplicates()
     y = (X.pop(spec.target) == spec.positive).astype(np.int64)
-    X = X.drop(columns=spec.dropped)
+    X = X.drop(columns=[*spec.dropped])
     for categorical in spec.categorical:
         X[categorical] = X[categorical].astype("category")
     for coded, words in spec.values.items():
@@ -155,18 +145,8 @@ def load(name: str, *, sensitive: str | None = None, encoded: bool = False) -> D
     if encoded:
         X, feature_groups = _encode(X, spec, column)
         privileged = 1.0
-    return Dataset(
-        name=name,
-        X=X,
-        y=y.rename(spec.target),
-        sensitive=column,
-        privileged=privileged,
-        target=spec.meaning,
-        description=spec.description,
-        source=spec.source,
-        licence=spec.licence,
-        feature_groups=feature_groups,
-    )
+    told = (spec.meaning, spec.description, spec.source, spec.licence)
+    return Dataset(name, X, y.rename(spec.target), column, privileged, *told, feature_groups)
 
 
 def stored_bytes(name: str) -> bytes:
@@ -190,7 +170,7 @@ def _encode(
                 column = column.where(known, column[known].mode()[0])
             categories[name] = pd.Categorical(column).remove_unused_categories()
             labels[name] = [f"{name}={value}" for value in categories[name].categories]
-    columns = [label for name in names for label in labels[name]] + spec.constants
+    columns = [label for name in names for label in labels[name]] + [*spec.constants]
     # Filled in place: a wide table is not held twice.
     cells = np.zeros((len(X), len(columns)))
     at = 0
@@ -213,14 +193,14 @@ def _encode(
 def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = None) -> Dataset:
     """Return a table in which the group matters in one district only.
 
-    The columns are ``group`` ("a" is privileged), ``district`` (four fifths of group a live in the
-    "north", as many of group b in the "south"), ``skill`` (-3 to 3), ``colour`` (three) and ``commute``
-    (10 minutes, or 60 for those who live where their group does not). The log-odds of y = 1 are
-    ``skill / 2 - bias / 4``, plus ``bias`` for the members of group a in the north.
+    The columns are ``group`` ("a" is privileged), ``district`` (four fifths of group a live in the "north",
+    as many of group b in the "south"), ``skill`` (-3 to 3), ``colour`` (three) and ``commute`` (10 minutes,
+    or 60 for those who live where their group does not). The log-odds of y = 1 are ``skill / 2 - bias / 4``,
+    plus ``bias`` for the members of group a in the north.
 
     So the discriminative risk depends on the district: it is zero in the south. Those who commute far are far
-    from everybody else, so the nearest person of the other group lives in the other district and is
-    otherwise the same. The right repair is known: replace "north" by "south", and nothing else.
+    from everybody else, so the nearest person of the other group lives in the other district and is otherwise
+    the same. The right repair is known: replace "north" by "south", and nothing else.
 
     Parameters
     ----------
@@ -240,8 +220,7 @@ def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = No
     if n_rows < 1:
         raise InputError(f"n_rows={n_rows} must be at least 1.", parameter="n_rows")
     rng = check_random_state(random_state)
-    privileged = rng.random_sample(n_rows) < 0.5
-    away = rng.random_sample(n_rows) < 0.2
+    privileged, away = rng.random_sample(n_rows) < 0.5, rng.random_sample(n_rows) < 0.2
     north = privileged ^ away
     skill = rng.randint(-3, 4, n_rows)
     odds = skill / 2 + bias * (privileged & north) - bias / 4

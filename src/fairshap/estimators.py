@@ -315,18 +315,6 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         names = (name for name in object.__dir__(self) if name != "certificate_")
         return [name for name in names if hasattr(self, name)]
 
-    def parity_bounds(self) -> Native:
-        """Return the paper's bound on demographic parity beside what was measured, as a frame.
-
-        Two lines, "before" and "after" the edits, both for the explained model: the bound on the gap in the
-        mean score, the gap itself (``score_parity``), that in the rate of positive predictions
-        (``demographic_parity``), and what the bound is made of; see
-        :func:`fairshap.metrics.demographic_parity_bound`. It takes two values of the attribute and a model
-        with probabilities.
-        """
-        check_is_fitted(self)
-        return self._evidence.bounds_frame()
-
     def plot_residuals(self, ax: Any = None) -> Any:
         """Draw the interaction residual of each edited row against its squared distance; return the axes.
 
@@ -396,21 +384,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         from fairshap.report import report_repair
 
         check_is_fitted(self)
-        return report_repair(
-            self,
-            X_test=X_test,
-            y_test=y_test,
-            positive=positive,
-            retrained=retrained,
-            evaluation=evaluation,
-            tuning=tuning,
-            audit=audit,
-            title=title,
-            command=command,
-            checksum=checksum,
-            note=note,
-            redact=redact,
-        )
+        page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
+        return report_repair(self, X_test, y_test, positive, retrained, evaluation, tuning, audit, page)
 
     def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
         """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""

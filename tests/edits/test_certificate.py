@@ -23,7 +23,6 @@ from fairshap._kernels.shapley import AllCoalitions
 from fairshap.attribution import _explain
 from fairshap.attribution._calls import Game
 from fairshap.edits._certificate import certify
-from fairshap.exceptions import InputError
 from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
 pytestmark = [
@@ -267,13 +266,13 @@ def test_a_ledger_that_leaves_out_edits_is_certified_for_those_it_has(repaired):
 def test_nothing_is_measured_before_it_is_asked_for(repaired):
     data = repaired[1]
     fs = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
-    for ask in (lambda: fs.certificate_, fs.parity_bounds, fs.plot_residuals):
+    for ask in (lambda: fs.certificate_, fs.plot_residuals):
         with pytest.raises(NotFittedError):
             ask()
     fs.fit(data.X, data.y)
     # Showing an estimator looks at all its attributes.
     assert "edits_" in fs._repr_html_()
-    assert not {"certificate", "bounds"} & set(vars(fs._evidence))
+    assert "certificate" not in vars(fs._evidence)
     first = fs.certificate_
     first.loc[:] = 0.0
     assert fs.certificate_["dr_before"].max() > 0.01
@@ -291,7 +290,6 @@ def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
     stored = pickle.loads(pickle.dumps(fresh))  # noqa: S301
     for one in (fresh, stored, pickle.loads(pickle.dumps(fresh))):  # noqa: S301
         pd.testing.assert_frame_equal(one.certificate_, fs.certificate_)
-        pd.testing.assert_frame_equal(one.parity_bounds(), fs.parity_bounds())
 
 
 def test_the_classifier_s_repair_is_certified(repaired):
@@ -321,44 +319,6 @@ def test_a_margin_is_certified_too():
         random_state=0,
     ).fit(X, y)
     assert_allclose(gaps_of(fs.certificate_), 0.0, atol=1e-9)
-    with pytest.raises(InputError, match="probabilities"):
-        fs.parity_bounds()
-
-
-@pytest.mark.parametrize("beside", [False, True])
-def test_the_bound_stands_beside_what_was_measured(repaired, library, beside):
-    data = repaired[1]
-    who = {"sensitive": data.sensitive, "privileged": data.privileged}
-    X, fit = to_library(data.X, library), {}
-    if beside:
-        X, fit = to_library(data.X.drop(columns=data.sensitive), library), {}
-        fit["sensitive_features"] = data.X[data.sensitive].to_numpy()
-    fs = FairSHAP(LogisticRegression(), **who, threshold=0.005, random_state=0)
-    X_fair, _ = fs.fit_resample(X, data.y, **fit)
-    frame = fs.parity_bounds()
-    assert type(frame) is type(X)
-    found = to_pandas(frame).set_index("table")
-    is_privileged = (data.X[data.sensitive] == data.privileged).to_numpy()
-    for line, table in (("before", X), ("after", X_fair)):
-        bound = metrics.demographic_parity_bound(fs.model_, table, **who, **fit)
-        for name in ("bound", "score_parity", "total_variation", "risk_unprivileged", "risk_privileged"):
-            assert_allclose(found.loc[line, name], getattr(bound, name))
-        assert found.loc[line, "is_vacuous"] == bound.is_vacuous
-        assert found.loc[line, "score_parity"] <= found.loc[line, "bound"]
-        pandas = to_pandas(table).copy()
-        pandas[data.sensitive] = data.X[data.sensitive].to_numpy()
-        seen = pandas if library == "pandas" else to_library(pandas, library)
-        predicted = np.asarray(fs.model_.predict(seen))
-        gap = abs(predicted[is_privileged].mean() - predicted[~is_privileged].mean())
-        assert_allclose(found.loc[line, "demographic_parity"], gap)
-    assert found.loc["after", "risk_privileged"] < found.loc["before", "risk_privileged"]
-
-
-def test_the_bound_is_for_two_values():
-    X, y = people_of(4, 200)
-    fs = FairSHAP(sensitive="who", privileged="a", random_state=0).fit(X, y)
-    with pytest.raises(InputError, match="two values"):
-        fs.parity_bounds()
 
 
 def test_the_figure_shows_every_edited_row_and_the_least_constant(repaired):

@@ -10,7 +10,7 @@ from scipy.special import expit
 from fairshap._kernels import linear
 from fairshap._kernels.linear import Sums, gauss_rules, solve_sums
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._kernels.trees.games import coalition_weights
+from fairshap._kernels.trees.ensemble import coalition_weights
 from tests.conftest import examples
 
 

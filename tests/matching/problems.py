@@ -4,9 +4,14 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from fairshap._kernels.neighbors.distance import equal_costs
+from fairshap._kernels.neighbors.distance import MISMATCH, Costs
 from fairshap.matching._plan import Space
 from fairshap.matching._transport import TransportProblem
+
+
+def equal_costs(weights, n_categories, mismatch=MISMATCH):
+    """Return costs by which every category that differs and every number that is lacking counts the same."""
+    return Costs(weights, np.full(len(weights), mismatch), np.full(n_categories, mismatch))
 
 
 def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, holes=True, ties=False):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairshap._frames import Table
 from fairshap._problem import Problem
-from fairshap.mitigation._groups import GroupReader
+from fairshap.mitigation._base import GroupReader
 from tests.conftest import examples
 
 WHOLE = st.integers(-50, 50).map(float)

@@ -8,8 +8,10 @@ from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
 
 from fairshap import datasets, metrics
-from fairshap._crossval import MEASURES, Measures, Predictions, critical_value, judge
-from fairshap._crossval.measures import newcombe, wilson
+from fairshap._crossval import MEASURES, judge
+from fairshap._crossval.evaluation import Measures
+from fairshap._crossval.folds import Predictions
+from fairshap._crossval.measures import critical_value, newcombe, wilson
 from fairshap._problem import Problem
 from tests.conftest import examples
 

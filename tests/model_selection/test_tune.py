@@ -13,7 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, Threshold, datasets
-from fairshap._crossval import GAPS, MEASURES, Evaluation, Measures, Predictions, Ranking
+from fairshap._crossval import GAPS, MEASURES, Evaluation
+from fairshap._crossval.evaluation import Measures
+from fairshap._crossval.folds import Predictions
+from fairshap._crossval.objective import Ranking
 from fairshap.exceptions import InputError, ModelError, SkippedWarning, TargetError, WeightsWarning
 from fairshap.model_selection import budget_curve, tune
 from tests.conftest import to_library

@@ -13,7 +13,7 @@ from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, crit
 from fairshap._messages import did_you_mean, listing, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError, NoiseWarning
-from fairshap.metrics._labels import rates, rates_of
+from fairshap.metrics import rates, rates_of
 
 _RISK = list(MEASURES).index("dr")
 
@@ -28,17 +28,16 @@ _SURE = 0.95
 class Measures:
     """All measures of models on the same held-out rows.
 
-    Each level is one of all held-out rows together. A gap is the difference between the group with the
-    highest and the group with the lowest rate. It is signed, and that pair of groups is kept in whatever is
-    computed from it. So its interval may reach below 0, and then it does not tell the two groups apart.
+    A gap is signed, and its pair of groups is kept in whatever is computed from it. So its interval may reach
+    below 0, and then it does not tell the two groups apart.
 
-    The intervals of rates, gaps and scores hold for the trained models on other rows of the same kind. The
-    interval of DR comes from the spread between folds, with Nadeau and Bengio's correction, and so reflects
-    training on other parts of the same table; on a single set of rows it is that of the rows. None of them
-    covers another table: a link between attribute and target by chance is in every fold.
+    The intervals of rates, gaps and scores hold for the trained models on other rows of the same kind. That
+    of DR comes from the spread between folds, and so reflects training on other parts of the same table; on a
+    single set of rows it is that of the rows. None of them covers another table: a link between attribute and
+    target by chance is in every fold.
 
-    ``values``, ``low`` and ``high``, shape (models, measures), are the levels and the ends of their intervals
-    in the order of :data:`MEASURES`; NaN for what cannot be measured. ``pairs`` has the two groups of each
+    ``values``, ``low`` and ``high``, shape (models, measures), are the levels of all held-out rows together
+    and the ends of their intervals; NaN for what cannot be measured. ``pairs`` has the two groups of each
     gap, ``counts`` for each group (the last is that of rows without one) what rates are made of and the sum
     of the risks, ``covariance`` that of all levels, and ``floor`` what is added to the variance of a change.
     """
@@ -60,10 +59,8 @@ class Measures:
         found = [
             [measure.estimate(rows, model) for measure in MEASURES.values()] for model in range(len(models))
         ]
-        values, low, high, floor = (
-            np.array([[getattr(one, name) for one in line] for line in found])
-            for name in ("value", "low", "high", "floor")
-        )
+        levels = np.array([[one[:4] for one in line] for line in found])
+        values, low, high, floor = np.ascontiguousarray(np.moveaxis(levels, -1, 0))
         risk_by_fold = np.array([[np.nanmean(fold.risk) for fold in model] for model in models])
         spread = _risk_covariance(rows, risk_by_fold, [len(fold.rows) for fold in models[0]])
         covariance = _covariance(found, len(rows.true))
@@ -113,10 +110,7 @@ class Measures:
         return None if high < 0 else (self.names[high], self.names[low])
 
     def groups(self, model: int) -> pd.DataFrame:
-        """Return one line for each group, the most frequent first: the rates that the gaps come from.
-
-        ``few`` marks groups that have too few rows to be compared.
-        """
+        """Return the rates of each group, the most frequent first; ``few`` are too small to be compared."""
         counts = self.counts[model]
         n = counts[:, 0]
         data: dict[str, Any] = {"group": [*self.names, "missing"], "rows": n.round().astype(np.int64)}
@@ -159,31 +153,6 @@ def _risk_covariance(rows: HeldOut, by_fold: Floats, sizes: Sequence[int]) -> Fl
 def _risk_critical(n_folds: int) -> float:
     """Return the half width of the interval of a mean risk in standard errors."""
     return float(student.ppf((1 + LEVEL) / 2, n_folds - 1)) if n_folds > 1 else critical_value()
-
-
-def is_within_noise(measures: Measures, noise: Floats) -> bool:
-    """Say whether the first model's risk is indistinguishable from that of a shuffled attribute.
-
-    If the attribute were noise, the mean risk would be one more such value, or vary less, because folds share
-    most of their training rows. So it is compared with the upper end of a prediction interval from the
-    shuffles. A risk of 0 is not noise.
-    """
-    risk, n = measures.risk_by_fold[0], len(noise)
-    if not risk.any():
-        return False
-    margin = student.ppf(_SURE, n - 1) * noise.std(ddof=1) * np.sqrt(1 + 1 / n)
-    return bool(risk.mean() <= noise.mean() + margin)
-
-
-def warn_if_noise(measures: Measures, noise: Floats | None, name: Any) -> None:
-    """Warn if the first model's risk is indistinguishable from that of a shuffled attribute."""
-    if noise is not None and is_within_noise(measures, noise):
-        warn(
-            f"The discriminative risk of {measures.risk:.3g} is indistinguishable from noise: with {name!r} "
-            f"shuffled among the rows, a model of the same kind has {noise.mean():.3g}. Edits against such a "
-            "risk may only follow chance. More repeats (n_repeats) give a clearer answer.",
-            NoiseWarning,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -242,16 +211,35 @@ class Evaluation:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the DR of the first model is indistinguishable from that level."""
-        return self.noise is not None and is_within_noise(self.measures, self.noise)
+        """Whether the DR of the first model is indistinguishable from that level.
+
+        If the attribute were noise, the mean risk would be one more such value, or vary less, because folds
+        share most of their training rows. So it is compared with the upper end of a prediction interval from
+        the shuffles. A risk of 0 is not noise.
+        """
+        risk = self.measures.risk_by_fold[0]
+        if self.noise is None or not risk.any():
+            return False
+        n = len(self.noise)
+        margin = student.ppf(_SURE, n - 1) * self.noise.std(ddof=1) * np.sqrt(1 + 1 / n)
+        return bool(risk.mean() <= self.noise.mean() + margin)
+
+    def warn_if_noise(self, attribute: Any) -> None:
+        """Warn if the first model's risk is indistinguishable from noise."""
+        if self.is_noise:
+            warn(
+                f"The discriminative risk of {self.measures.risk:.3g} is indistinguishable from noise: "
+                f"with {attribute!r} shuffled among the rows, a model of the same kind has "
+                f"{self.noise_level:.3g}. Edits against such a risk may only follow chance. More repeats "
+                "(n_repeats) give a clearer answer.",
+                NoiseWarning,
+            )
 
     def frame(self) -> pd.DataFrame:
-        """Return one line for each model: every measure with the ends of its 95 % interval.
+        """Return one line for each model: every measure with the ends of its 95 % interval, _low and _high.
 
-        The ends are ``_low`` and ``_high``. Gaps are differences between the group with the highest and the
-        group with the lowest rate; if the interval of a gap reaches below 0, these two groups cannot be told
-        apart. ``edits`` and ``share`` are the edited cells of a fold, and their share of all. ``raw_dr`` is
-        the risk of the rows as they were recorded, ``dr_noise`` that of a model whose attribute was shuffled.
+        Gaps are differences between the group with the highest and the group with the lowest rate; if the
+        interval reaches below 0, these two groups cannot be told apart. ``dr_noise`` is the noise level.
         """
         found = self._frame(self.measures.values, self.measures.low, self.measures.high)
         noise = float("nan") if self.noise_level is None else self.noise_level
@@ -266,22 +254,17 @@ class Evaluation:
 
     def groups(self, name: Any = None) -> pd.DataFrame:
         """Return the rates of each group under a model, by default the first; the gaps follow from them."""
-        if name is not None and name not in self.names:
-            raise InputError(
-                f"{name!r} was not evaluated; there are {listing(self.names)}."
-                f"{did_you_mean(name, self.names)}"
-            )
-        return self.measures.groups(0 if name is None else self.names.index(name))
+        name = self.names[0] if name is None else name
+        if name not in self.names:
+            hint = did_you_mean(name, self.names)
+            raise InputError(f"{name!r} was not evaluated; there are {listing(self.names)}.{hint}")
+        return self.measures.groups(self.names.index(name))
 
     def plot(self, axes: Any = None) -> Any:
         """Draw every measure with its 95 % intervals; return the axes, one for each measure.
 
-        Methods stand below each other; budgets are drawn as curves against the number of edited cells.
-
-        Parameters
-        ----------
-        axes : array of matplotlib axes, optional
-            Where to draw; by default on new ones.
+        Methods stand below each other; budgets are drawn as curves against the number of edited cells. By
+        default the axes are new ones.
         """
         from fairshap._plotting import draw_curves, draw_levels
 

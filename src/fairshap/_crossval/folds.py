@@ -11,7 +11,7 @@ from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
-from fairshap.metrics._tables import row_risks
+from fairshap.metrics import row_risks
 
 # The default number of folds, and the number for tables of so many rows or more.
 _FOLDS, _FEWER, _MANY = 5, 3, 100_000
@@ -50,17 +50,14 @@ def strata_of(target: Target, side: Sides) -> Ints:
 def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int | None, seed: int) -> Folds:
     """Return folds that are stratified by label and group.
 
-    The same labels, groups and seed always give the same folds, and the first repeat does not depend on the
-    number of repeats. By default there are 5 folds, 3 from 100,000 rows on, and fewer if a label of a group
-    has fewer rows; if ``n_folds`` is not given either, a small table is dealt up to four times. Rows whose
-    attribute is missing need not be in every fold.
+    The first repeat does not depend on the number of repeats, and rows whose attribute is missing need not be
+    in every fold. By default there are fewer folds if a label of a group has fewer rows.
     """
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
         is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if number is not None and (not is_whole or number < least):
-            raise InputError(
-                f"{name}={number!r} must be a whole number from {least} on, or None.", parameter=name
-            )
+            message = f"{name}={number!r} must be a whole number from {least} on, or None."
+            raise InputError(message, parameter=name)
     n_rows, strata = len(side), strata_of(target, side)
     fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
     if n_repeats is None:
@@ -69,11 +66,8 @@ def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int 
     if n_folds is None:
         n_folds = max(2, min(fewest, _FOLDS if n_rows < _MANY else _FEWER))
     if fewest < n_folds:
-        raise InputError(
-            f"{asked}: one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}, and each fold "
-            "needs one of them.",
-            parameter="n_folds",
-        )
+        has = f"one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}"
+        raise InputError(f"{asked}: {has}, and each fold needs one of them.", parameter="n_folds")
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):
         splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed + repeat)
@@ -116,11 +110,9 @@ def judge(model: Any, problem: Problem, rows: Ints | None = None) -> Predictions
 def shuffled_risk(
     problem: Problem, train: Ints, fit: Callable[[Native], Any], judged: Problem, test: Ints, seed: int
 ) -> float:
-    """Return the mean risk of rows under a model that is fitted with the attribute shuffled.
+    """Return the mean risk of rows under a model that is fitted with the attribute shuffled: noise.
 
-    This is the noise level of DR. It is not 0, because a model finds some use for any column, and a risk that
-    is not larger says nothing about the attribute. ``problem`` holds the rows to ``train`` on, ``judged``
-    those to ``test`` on.
+    ``problem`` holds the rows to ``train`` on, ``judged`` those to ``test`` on.
     """
     order = np.random.default_rng(seed).permutation(train)
     columns = range(len(problem.table.names))

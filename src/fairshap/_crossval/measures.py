@@ -17,7 +17,7 @@ from scipy.stats import norm, studentized_range
 
 from fairshap._crossval.folds import Predictions
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.metrics._labels import RATES, count_by_group, parts_of, placements, rates
+from fairshap.metrics import RATES, count_by_group, parts_of, rates
 
 #: The coverage of all intervals.
 LEVEL = 0.95
@@ -60,19 +60,10 @@ class HeldOut:
         codes = np.where(group < 0, n_groups, group)
         counts = np.array([count_by_group(parts_of(true, one), codes, n_groups + 1) for one in predicted])
         scored = []
-        places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
-        for k, at in enumerate(places):
-            scores = [model[k].score for model in models]
-            known = [score for score in scores if score is not None]
-            if len(known) == len(scores):
-                scored.append((at, np.array(known)))
-        return cls(true, group, predicted, risk, counts, scored if len(scored) == len(folds) else [])
-
-    def parts(self, rate: str, model: int, rows: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Return for each row what a rate counts, and among what."""
-        counted, among = RATES[rate]
-        parts = parts_of(self.true[rows], self.predicted[model, rows])
-        return parts @ counted, parts @ among
+        if all(fold.score is not None for model in models for fold in model):
+            places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+            scored = [(at, np.array([model[k].score for model in models])) for k, at in enumerate(places)]
+        return cls(true, group, predicted, risk, counts, scored)
 
 
 class Estimate(NamedTuple):
@@ -113,7 +104,8 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Ra
     value = counted / total if total > 0 else np.nan
 
     def moves(part: slice) -> Floats:
-        counted, among = rows.parts(name, model, part)
+        parts = parts_of(rows.true[part], rows.predicted[model, part])
+        counted, among = (parts @ one for one in RATES[name])
         moved = (counted - value * among) / total
         return moved if group is None else np.where(rows.group[part] == group, moved, 0.0)
 
@@ -123,7 +115,7 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Ra
 def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> float:
     """Return the number of independent rows with which a proportion would be as certain.
 
-    For a rate it is n itself, unless rows are predicted several times: their means vary less.
+    It is n, unless rows are predicted several times: their means vary less.
     """
     if not 0 < value < 1:
         return n
@@ -131,15 +123,10 @@ def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> floa
     return value * (1 - value) / variance if variance > 0 else n
 
 
-def _share(rate: str) -> Estimator:
-    """Return the estimator of a rate among all rows, with Wilson's interval."""
-
-    def estimate(rows: HeldOut, model: int) -> Estimate:
-        found = _rate(rows, model, rate)
-        low, high = wilson(found.value, found.size, critical_value())
-        return Estimate(found.value, low, high, found.floor, found.moves)
-
-    return estimate
+def _accuracy(rows: HeldOut, model: int) -> Estimate:
+    """Return the share of correct predictions, with Wilson's interval."""
+    found = _rate(rows, model, "accuracy")
+    return Estimate(found.value, *wilson(found.value, found.size, critical_value()), found.floor, found.moves)
 
 
 def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
@@ -166,7 +153,7 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
     for at, scores in rows.folds:
         positive = rows.true[at] > 0
         others = np.where(positive, np.sum(~positive), np.sum(positive))
-        folds.append((at, positive, others, placements(positive, scores[model])))
+        folds.append((at, positive, others, _placements(positive, scores[model])))
     pairs = sum(float(others[positive].sum()) for _, positive, others, _ in folds)
     if not pairs:
         return Estimate()
@@ -176,8 +163,16 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
         moved[at] += (placed - value * others) / pairs
     moves = moved.__getitem__
     size = _effective(value, min(rows.true.sum(), np.sum(1 - rows.true)), moves)
-    low, high = wilson(value, size, critical_value())
-    return Estimate(value, low, high, 1 / (len(moved) + 2) ** 2, moves)
+    return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
+
+
+def _placements(positive: Bools, scores: Floats) -> Floats:
+    """Return how many rows of the other label each row's score is on the right side of; ties count half."""
+    _, place = np.unique(scores, return_inverse=True)
+    negative, own = (np.bincount(place, part) for part in (~positive, positive))
+    below = np.cumsum(negative) - negative / 2
+    above = own.sum() - np.cumsum(own) + own / 2
+    return np.where(positive, below[place], above[place])
 
 
 def _widest(*gaps: Estimator) -> Estimator:
@@ -235,23 +230,24 @@ class Measure:
     description: str
     estimate: Estimator
     kind: Literal["rate", "gap", "score", "risk"]
-    higher_is_better: bool = False
     is_main: bool = True
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether it says how well a model does, and not how unfair it is."""
+        return self.kind in ("rate", "score")
 
 
 #: All measures by name, in the order of arrays and frames.
 MEASURES: dict[str, Measure] = {
-    "accuracy": Measure(
-        "Accuracy", "share of correct predictions", _share("accuracy"), "rate", higher_is_better=True
-    ),
+    "accuracy": Measure("Accuracy", "share of correct predictions", _accuracy, "rate"),
     "balanced_accuracy": Measure(
         "Balanced accuracy",
         "mean of the true positive and the true negative rate",
         _balanced_accuracy,
         "rate",
-        higher_is_better=True,
     ),
-    "auc": Measure("AUC", "area under the ROC curve", _auc, "score", higher_is_better=True),
+    "auc": Measure("AUC", "area under the ROC curve", _auc, "score"),
     "dr": Measure(
         "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
     ),
@@ -295,8 +291,8 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
 def newcombe(p: float, n: float, q: float, m: float, z: float) -> tuple[float, float]:
     """Return the ends of Newcombe's interval of the difference p - q of two proportions among n and m.
 
-    The hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10) keeps its coverage in small
-    groups, where an interval by the standard error or by the bootstrap is too short.
+    It is a hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10). Intervals by the
+    standard error or the bootstrap are too short in small groups.
     """
     low_p, high_p = wilson(p, n, z)
     low_q, high_q = wilson(q, m, z)

@@ -44,11 +44,10 @@ class Ranking:
         self.is_plain = np.array(is_plain)
         self.accuracy = self.measures.values[:, _ACCURACY]
         # Of each candidate, and their covariance.
-        self.value, self.covariance = (
-            self._relative(_weights(objective))
-            if isinstance(objective, (str, Mapping))
-            else self._evaluated(objective, seed)
-        )
+        if isinstance(objective, (str, Mapping)):
+            self.value, self.covariance = self._relative(_weights(objective))
+        else:
+            self.value, self.covariance = self._evaluated(objective, seed)
 
     def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats]:
         """Return the weighted mean of measures relative to the baseline's, and its covariance.
@@ -102,17 +101,11 @@ class Ranking:
         return self._first(near, -self.accuracy, self.value)
 
     def recommend(self, allowed: Bools) -> tuple[int, str]:
-        """Return which candidate to take, and why in a sentence.
-
-        It is the best one of those allowed, with three exceptions. The baseline is kept if the 95 % interval
-        does not tell the best from it. (With weights it is enough if the unweighted mean tells: a measure
-        with little weight may be the one that certainly falls.) Of repairs within a standard error of the
-        best, the most accurate is taken. A candidate without edits is taken instead of a repair if it is at
-        least as good in accuracy, DR, DP and EO.
-        """
+        """Return which candidate to take, and why; :func:`fairshap.tune` says by which rules."""
         best = self._first(allowed, self.value)
         is_better = _is_lower(self.value, self.covariance)
         if isinstance(self.objective, Mapping):
+            # A measure with little weight may be the one that certainly falls.
             is_better |= _is_lower(*self._relative(dict.fromkeys(self.objective, 1.0)))
         is_better &= self.value < self.value[0]
         if best == 0 or (allowed[0] and not is_better[best]):
@@ -140,24 +133,18 @@ class Ranking:
         return int(chosen[order[0]])
 
     def _dominates(self, one: int, other: int) -> bool:
-        """Say whether one candidate is at least as good as another in accuracy, DR, DP and EO.
-
-        A DR of next to nothing counts as none.
-        """
+        """Say whether one candidate is at least as good as another in accuracy, DR, DP and EO."""
         risk, *gaps = (_NAMES.index(name) for name in _FAIRNESS)
         base, mine, its = (self.measures.values[k] for k in (0, one, other))
         is_as_low = mine[risk] <= max(its[risk], _LITTLE * base[risk])
         return bool(mine[_ACCURACY] >= its[_ACCURACY] and is_as_low and (mine[gaps] <= its[gaps]).all())
 
     def _reason(self, taken: int, why: str) -> str:
-        base, mine = self.measures.values[0], self.measures.values[taken]
-        parts = ", ".join(
-            f"{MEASURES[name].label} {base[_NAMES.index(name)]:.3f} -> {mine[_NAMES.index(name)]:.3f}"
-            for name in _FAIRNESS
-        )
+        base, mine = (dict(zip(_NAMES, self.measures.values[k], strict=True)) for k in (0, taken))
+        parts = [f"{MEASURES[name].label} {base[name]:.3f} -> {mine[name]:.3f}" for name in _FAIRNESS]
         return (
-            f"Recommended: {self.names[taken]}. {parts} at an accuracy of {mine[_ACCURACY]:.3f} "
-            f"instead of {base[_ACCURACY]:.3f}; {why}."
+            f"Recommended: {self.names[taken]}. {', '.join(parts)} at an accuracy of {mine['accuracy']:.3f} "
+            f"instead of {base['accuracy']:.3f}; {why}."
         )
 
 
@@ -177,15 +164,13 @@ def check_objective(objective: Any) -> None:
     if isinstance(objective, Mapping):
         for name, weight in objective.items():
             if name not in _LOWER:
-                raise InputError(
-                    f"objective gives a weight to {name!r}, which is not one of {listing(_LOWER)}."
-                    f"{did_you_mean(name, _LOWER)}"
-                )
+                hint = did_you_mean(name, _LOWER)
+                known = listing(_LOWER)
+                raise InputError(f"objective gives a weight to {name!r}, which is not one of {known}.{hint}")
             is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
             if not is_number or not 0 < weight < np.inf:
-                raise InputError(
-                    f"objective gives {name!r} the weight {weight!r}; give a finite one above 0."
-                )
+                message = f"objective gives {name!r} the weight {weight!r}; give a finite one above 0."
+                raise InputError(message)
         if not objective:
             raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
     elif not callable(objective) and objective not in OBJECTIVES:
@@ -208,10 +193,8 @@ def describe_objective(objective: Objective) -> str:
     """Say what is made small."""
     if not isinstance(objective, (str, Mapping)):
         return "objective"
-    names = [
-        MEASURES[name].label if weight == 1 else f"{weight:g} {MEASURES[name].label}"
-        for name, weight in _weights(objective).items()
-    ]
-    if len(names) == 1:
-        return f"{MEASURES[next(iter(_weights(objective)))].label} relative to the baseline"
-    return f"mean of {', '.join(names[:-1])} and {names[-1]} relative to the baseline"
+    weights = {MEASURES[name].label: weight for name, weight in _weights(objective).items()}
+    if len(weights) == 1:
+        return f"{next(iter(weights))} relative to the baseline"
+    *most, last = (label if weight == 1 else f"{weight:g} {label}" for label, weight in weights.items())
+    return f"mean of {', '.join(most)} and {last} relative to the baseline"

@@ -5,13 +5,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state
 
+from fairshap import exceptions
 from fairshap._crossval.evaluation import Evaluation, Measures
 from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk
 from fairshap._crossval.objective import Ranking
@@ -23,18 +24,7 @@ from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.attribution import Explanation
 from fairshap.edits._recipe import Recipe
-from fairshap.exceptions import (
-    CopiedAttributeWarning,
-    FewReferencesWarning,
-    InputError,
-    MissingExtraError,
-    ModelError,
-    PooledGroupsWarning,
-    SkippedWarning,
-    TargetError,
-    UnmatchedRowsWarning,
-    WeightsWarning,
-)
+from fairshap.exceptions import InputError, MissingExtraError, ModelError, SkippedWarning, TargetError
 
 if TYPE_CHECKING:
     from fairshap.estimators import FairSHAP
@@ -47,16 +37,17 @@ _MAX_DROP = 0.01
 
 # What is said of a whole table, and not again of each fold.
 _SAID = (
-    CopiedAttributeWarning,
-    FewReferencesWarning,
-    PooledGroupsWarning,
-    UnmatchedRowsWarning,
-    WeightsWarning,
+    exceptions.CopiedAttributeWarning,
+    exceptions.FewReferencesWarning,
+    exceptions.PooledGroupsWarning,
+    exceptions.UnmatchedRowsWarning,
+    exceptions.WeightsWarning,
 )
 
 # The parameters of a sampler that do not change its explanation, and those that do not change its matches.
 _CHOOSING = ("selector", "threshold", "constraints", "counterfactuals", "n_jobs", "verbose", "keep_data")
 _EXPLAINING = ("method", "max_exact", "n_permutations", "feature_groups")
+_Key: TypeAlias = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +87,6 @@ class _Outcome:
     folds: list[Predictions] = field(default_factory=list)
     raw_risk: list[Any] = field(default_factory=list)
     n_edits: list[int] = field(default_factory=list)
-    share: list[float] = field(default_factory=list)
     error: Exception | None = None
 
 
@@ -167,21 +157,22 @@ class CrossValidation:
                             found = self._judge_transformed(trained, found, X_test)
                         outcome.folds.append(found)
                         outcome.n_edits.append(trained.n_edits)
-                        outcome.share.append(trained.n_edits / (len(train) * len(problem.own.names)))
                     progress.advance(len(test), 1)
                 if has_noise and not is_frozen(estimator):
                     seed = self.seed + len(noise)
                     noise.append(shuffled_risk(problem, train, fold.fit, problem, test, seed))
-        failed = {t.name: o.error for t, o in zip(trials, outcomes, strict=True) if o.error is not None}
-        kept = [(t.name, o) for t, o in zip(trials, outcomes, strict=True) if o.error is None]
-        if not kept:
+        names = [trial.name for trial in trials]
+        failed = {name: one.error for name, one in zip(names, outcomes, strict=True) if one.error is not None}
+        done = [one for one in outcomes if one.error is None]
+        if not done:
             raise next(iter(failed.values()))
-        names, done = zip(*kept, strict=True)
+        n_edits = np.array([outcome.n_edits for outcome in done])
+        n_cells = np.array([len(train) * len(problem.own.names) for train, _ in self.folds])
         evaluation = Evaluation(
-            names,
+            tuple(name for name in names if name not in failed),
             Measures.of([outcome.folds for outcome in done], problem.groups.names),
-            np.array([np.mean(outcome.n_edits) for outcome in done]),
-            np.array([np.mean(outcome.share) for outcome in done]),
+            n_edits.mean(axis=1),
+            (n_edits / n_cells).mean(axis=1),
             np.array([np.nanmean(np.concatenate(outcome.raw_risk)) for outcome in done]),
             np.array(noise) if noise else None,
             self.folds,
@@ -206,11 +197,11 @@ class _Fold:
         self.X = X
         self.y = y
         # The recipes that follow the same explanation.
-        self.recipes: dict[tuple[Hashable, ...], list[Recipe]] = {}
+        self.recipes: dict[_Key, list[Recipe]] = {}
         for trial in trials:
             if trial.sampler is not None and trial.recipe is not None:
                 self.recipes.setdefault(_key(trial.sampler), []).append(trial.recipe)
-        self.explained: dict[tuple[Hashable, ...], Explanation | Exception] = {}
+        self.explained: dict[_Key, Explanation | Exception] = {}
         self.weighing: Weighing | None = None
 
     def fit(self, X: Native) -> Any:
@@ -244,8 +235,9 @@ class _Fold:
         repaired = recipe.follow(explanation, self.X, self.y, trial.sampler._refit)
         if repaired.sample_weight is not None and self.weighing is None:
             self.weighing = Weighing.of(self.estimator, repaired.X, repaired.y)
-        parts = repaired.X, repaired.y, repaired.sample_weight, self.weighing
-        return Trained(fit_weighted(self.estimator, *parts), len(repaired.edits))
+        weights = repaired.sample_weight, self.weighing
+        model = fit_weighted(self.estimator, repaired.X, repaired.y, *weights)
+        return Trained(model, len(repaired.edits))
 
     def explain(self, trial: Trial) -> tuple[Recipe, Explanation]:
         """Return the explanation that a trial works from, and its recipe."""
@@ -273,7 +265,7 @@ class _Fold:
         return recipe, found
 
 
-def _key(sampler: "FairSHAP") -> tuple[Hashable, ...]:
+def _key(sampler: "FairSHAP") -> _Key:
     """Return what decides a sampler's explanation; all but the last part decides its model and matches."""
     matching: list[Hashable] = []
     explaining: list[Hashable] = []

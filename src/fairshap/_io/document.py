@@ -1,20 +1,100 @@
-"""What every kind of file can do: give its columns, and be written again with some cells changed."""
+"""What every file can do: tell its format, give its columns, and be written again with some cells changed."""
 
+import bz2
+import gzip
 import json
+import lzma
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import pandas as pd
+import pyarrow as pa
 
 from fairshap._frames import Kind, is_missing
-from fairshap._io.formats import Format
-from fairshap._messages import listing
+from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Ints
-from fairshap.exceptions import ColumnError
+from fairshap.exceptions import ColumnError, FileFormatError
 
+Format: TypeAlias = Literal["csv", "tsv", "parquet", "feather", "excel"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+#: What separates two fields, for the formats that are text.
+DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
+
+#: The formats whose schema has metadata, and so a place for a mark.
+MARKED: tuple[Format, ...] = ("parquet", "feather")
+
+_ENDINGS: dict[Format, str] = {
+    "csv": ".csv",
+    "tsv": ".tsv .tab",
+    "parquet": ".parquet .pq",
+    "feather": ".feather .arrow .ipc",
+    "excel": ".xlsx .xlsm",
+}
+_EXTENSIONS = {extension: known for known, endings in _ENDINGS.items() for extension in endings.split()}
+
+#: How bytes are compressed and restored, by the end of a file's name.
+_CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    # Without a time in it, the same table makes the same file.
+    ".gz": (lambda data: gzip.compress(data, 6, mtime=0), gzip.decompress),
+    ".bz2": (bz2.compress, bz2.decompress),
+    ".xz": (lzma.compress, lzma.decompress),
+    ".zst": (
+        lambda data: bytes(pa.Codec("zstd").compress(data)),
+        lambda data: bytes(pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()),
+    ),
+}
+
+
+def extension_of(path: Path) -> str:
+    """Return what a file's name ends in, apart from the ending of its compression."""
+    return (path.with_suffix("") if path.suffix.lower() in _CODECS else path).suffix.lower()
+
+
+def format_of(path: Path, own: dict[str, Format] | None = None) -> Format:
+    """Return the format that a file's name tells; ``own``, to write it, adds the extension of the source."""
+    extension = extension_of(path)
+    extensions = {**_EXTENSIONS, **(own or {})}
+    if extension not in extensions:
+        ending = repr(extension) if extension else "no ending"
+        advice = f"Rename it or give format, one of {listing(FORMATS)}."
+        raise FileFormatError(
+            f"{str(path)!r} has {ending}, which tells no format; known are {', '.join(_EXTENSIONS)}, "
+            f"each also with {', '.join(_CODECS)}. {advice if own is None else 'Give the file such a name.'}"
+            f"{did_you_mean(extension, list(_EXTENSIONS))}",
+            parameter="format" if own is None else None,
+        )
+    return extensions[extension]
+
+
+def compress(data: bytes, path: Path) -> bytes:
+    """Return the bytes compressed as the end of the file's name says."""
+    codec = _CODECS.get(path.suffix.lower())
+    return codec[0](data) if codec else data
+
+
+def decompress(data: bytes, path: Path) -> bytes:
+    """Return the bytes of a file as they were before it was compressed, if it was."""
+    codec = _CODECS.get(path.suffix.lower())
+    if codec is None or not data:
+        return data
+    try:
+        return codec[1](data)
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        raise FileFormatError(
+            f"{str(path)!r} cannot be decompressed ({error}): it is damaged, cut short, or not what its name "
+            "says."
+        ) from error
+
+
+# ---- documents
+
+# Where the metadata of a schema hold a mark.
 _KEY = b"fairshap"
 
 
@@ -67,6 +147,7 @@ class Mark:
 class Document(ABC):
     """A table as its file has it."""
 
+    source: str
     format: Format
     names: tuple[str, ...]
     mark: Mark | None = None
@@ -77,24 +158,26 @@ class Document(ABC):
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column and what it was taken for; ``asked`` overrides what would be inferred."""
 
+    def set_names(self, names: Iterable[str], hint: str = "") -> None:
+        """Take the names of the columns, numbering those without one; each must be there once."""
+        self.names = tuple(name if name.strip() else f"Unnamed: {k}" for k, name in enumerate(names))
+        repeated = [name for name, count in Counter(self.names).items() if count > 1]
+        if repeated:
+            raise ColumnError(
+                f"{self.source!r} has several columns of the same name: {listing(repeated)}. Rename them, so "
+                f"that an edit can name one column.{hint}"
+            )
+
+    def error(self, text: str, parameter: str | None = None) -> FileFormatError:
+        """Return an error that says something of the file."""
+        return FileFormatError(f"{self.source!r} {text}", parameter=parameter)
+
     def release(self) -> None:  # noqa: B027
         """Let go of what only reading needed."""
 
     def to_bytes(self, changes: Changes, mark: Mark | None) -> bytes | None:  # noqa: ARG002
         """Return the file with some cells changed and, where it can hold one, a mark; None without a file."""
         return None
-
-
-def unique_names(names: Sequence[str], source: str, hint: str = "") -> tuple[str, ...]:
-    """Return the names of the columns, numbering those without one; each must be there once."""
-    named = tuple(name if name.strip() else f"Unnamed: {k}" for k, name in enumerate(names))
-    repeated = [name for name, count in Counter(named).items() if count > 1]
-    if repeated:
-        raise ColumnError(
-            f"{source!r} has several columns of the same name: {listing(repeated)}. Rename them, so that an "
-            f"edit can name one column.{hint}"
-        )
-    return named
 
 
 def cell_text(value: Any) -> str:

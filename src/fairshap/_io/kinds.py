@@ -1,6 +1,7 @@
 """Text cells as numbers or categories: what is safe to infer, and why."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,10 @@ def read_cells(
         raise no_value(name)
     present = trimmed.filter(pa.array(~absent))
     counts = np.bincount(codes, minlength=len(texts))[~absent]
-    numbers = None if asked == "category" else _parse(present)
+    numbers: Floats | None = None
+    if asked != "category":
+        with suppress(pa.ArrowInvalid):
+            numbers = pc.cast(present, pa.float64()).to_numpy()
     if numbers is None and asked == "numeric":
         raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place), parameter="missing")
     if numbers is None or not (asked or _are_quantities(present, numbers)):
@@ -67,17 +71,8 @@ def read_cells(
 
 def no_value(name: str) -> FileFormatError:
     """Return the error for a column without any value."""
-    return FileFormatError(
-        f"column {name!r} holds no value in any row; leave it out with drop.", parameter="drop"
-    )
-
-
-def _parse(texts: Any) -> Floats | None:
-    """Return texts as numbers, or None if one is something else."""
-    try:
-        return np.asarray(pc.cast(texts, pa.float64()).to_numpy(), dtype=np.float64)
-    except pa.ArrowInvalid:
-        return None
+    text = f"column {name!r} holds no value in any row; leave it out with drop."
+    return FileFormatError(text, parameter="drop")
 
 
 def _are_quantities(texts: Any, numbers: Floats) -> bool:

@@ -3,13 +3,13 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -17,18 +17,20 @@ import pandas as pd
 from fairshap import datasets
 from fairshap._files import write_atomically
 from fairshap._frames import Kind
-from fairshap._io.arrow import ArrowDocument
-from fairshap._io.document import Changes, Document, Inferred, Mark
-from fairshap._io.formats import (
+from fairshap._io.document import (
     DELIMITERS,
+    FORMATS,
+    Changes,
+    Document,
     Format,
-    check_format,
+    Inferred,
+    Mark,
     compress,
     decompress,
     extension_of,
     format_of,
 )
-from fairshap._io.frames import ExcelDocument, FrameDocument, frame_to_bytes
+from fairshap._io.frames import ArrowDocument, ExcelDocument, FrameDocument, frame_to_bytes
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
@@ -36,6 +38,8 @@ from fairshap.datasets import Dataset, stored_bytes
 from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError
+
+Pathlike: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,18 +61,13 @@ class Source:
 
     def find(self, column: str, parameter: str = "column") -> str:
         """Return the name of a column of the frame; an error names the parameter that asked for it."""
-        if column in self.frame.columns:
-            return column
-        if column in self.document.names:
-            raise ColumnError(
-                f"{parameter}={column!r} is a column of {self.name!r} that is left out by drop.",
-                parameter=parameter,
-            )
-        raise _missing_column(column, parameter, self.name, list(self.frame.columns))
+        names = list(self.frame.columns)
+        if column not in names and column in self.document.names:
+            text = f"{parameter}={column!r} is a column of {self.name!r} that is left out by drop."
+            raise ColumnError(text, parameter=parameter)
+        return _find_column(column, parameter, self.name, names)
 
-    def to_bytes(
-        self, path: str | os.PathLike[str], edits: Edits | None = None, *, mark: Mark | None = None
-    ) -> bytes:
+    def to_bytes(self, path: Pathlike, edits: Edits | None = None, *, mark: Mark | None = None) -> bytes:
         """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
 
         In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
@@ -81,7 +80,7 @@ class Source:
             content = frame_to_bytes(frame if edits is None else edits.apply(frame), form, mark)
         return content if os.fspath(path) == "-" else compress(content, Path(path))
 
-    def save(self, path: str | os.PathLike[str], content: bytes, *, force: bool = False) -> None:
+    def save(self, path: Pathlike, content: bytes, *, force: bool = False) -> None:
         """Write what :meth:`to_bytes` returned; never over the file that was read."""
         if os.fspath(path) == "-":
             sys.stdout.buffer.write(content)
@@ -89,7 +88,7 @@ class Source:
         else:
             write_atomically(path, lambda file: file.write(content), force=force, source=self.path)
 
-    def format_for(self, path: str | os.PathLike[str]) -> Format:
+    def format_for(self, path: Pathlike) -> Format:
         """Return the format in which the table is written to a path."""
         if os.fspath(path) == "-":
             return self.document.format
@@ -129,7 +128,7 @@ class Source:
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: Pathlike,
     *,
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
@@ -164,9 +163,13 @@ def read(
         document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}))
     else:
         file = None if name == "-" else Path(name)
-        form = None if format is None else check_format(format)
+        if format not in (None, *FORMATS):
+            hint = did_you_mean(format, FORMATS)
+            raise InputError(
+                f"format={format!r} is not known; formats are {listing(FORMATS)}.{hint}", parameter="format"
+            )
         raw = _read_input() if file is None else _read_bytes(file)
-        form = form or ("csv" if file is None else format_of(file))
+        form = format or ("csv" if file is None else format_of(file))
         content = raw if file is None else decompress(raw, file)
         texts = MISSING | {text.strip() for text in missing}
         if not content:
@@ -213,28 +216,26 @@ def _read_columns(
 ) -> tuple[pd.DataFrame, dict[str, Inferred]]:
     for parameter, columns in asked.items():
         for column in columns:
-            if column not in document.names:
-                raise _missing_column(column, parameter, name, list(document.names))
+            _find_column(column, parameter, name, document.names)
     dropped = {*asked["drop"], *document.index}
     kept = [column for column in document.names if column not in dropped]
     if not kept:
         raise InputError(f"drop leaves no column of {name!r}.", parameter="drop")
-    kinds: dict[str, Kind] = {
-        **dict.fromkeys(asked["categorical"], "category"),
-        **dict.fromkeys(asked["numeric"], "numeric"),
-    }
+    kinds: dict[str, Kind] = dict.fromkeys(asked["categorical"], "category")
+    kinds |= dict.fromkeys(asked["numeric"], "numeric")
+
+    def read_column(name: str) -> tuple[pd.Series, Inferred]:
+        return document.column(document.names.index(name), kinds.get(name))
+
     with ThreadPoolExecutor(min(len(kept), os.cpu_count() or 1)) as pool:
-        found = pool.map(
-            lambda column: document.column(document.names.index(column), kinds.get(column)), kept
-        )
-        series, inferred = zip(*found, strict=True)
+        series, inferred = zip(*pool.map(read_column, kept), strict=True)
     frame = pd.DataFrame(dict(zip(kept, series, strict=True)), copy=False)
     return frame.reset_index(drop=True), dict(zip(kept, inferred, strict=True))
 
 
-def _missing_column(column: str, parameter: str, source: str, names: list[str]) -> ColumnError:
-    return ColumnError(
-        f"{parameter}={column!r} is not a column of {source!r}. It has {listing(names)}."
-        f"{did_you_mean(column, names)}",
-        parameter=parameter,
-    )
+def _find_column(column: str, parameter: str, source: str, names: Sequence[str]) -> str:
+    """Return a column that is among some names."""
+    if column not in names:
+        text = f"{parameter}={column!r} is not a column of {source!r}. It has {listing(names)}."
+        raise ColumnError(text + did_you_mean(column, names), parameter=parameter)
+    return column

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from fairshap._frames import Kind
-from fairshap._io.document import Changes, Document, Inferred, Mark, cell_text, unique_names
-from fairshap._io.formats import DELIMITERS, Format, check_text
+from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, cell_text
 from fairshap._io.kinds import read_cells
 from fairshap._kernels.delimited import find_fields, find_rows
 from fairshap._typing import Ints
@@ -26,6 +25,18 @@ _ORDER_MARKS = {
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
+}
+
+#: First bytes of files that are not text.
+_BEGINNINGS: dict[bytes, str] = {
+    b"PAR1": "a Parquet file (format='parquet')",
+    b"ARROW1": "an Arrow or Feather file (format='feather')",
+    b"PK\x03\x04": "an Excel workbook (format='excel') or a zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook, which must be saved as .xlsx first",
+    b"\x1f\x8b": "a file compressed by gzip, whose name should end in .gz",
+    b"BZh": "a file compressed by bzip2, whose name should end in .bz2",
+    b"\xfd7zXZ\x00": "a file compressed by xz, whose name should end in .xz",
+    b"\x28\xb5\x2f\xfd": "a file compressed by zstd, whose name should end in .zst",
 }
 
 
@@ -44,15 +55,15 @@ class TextDocument(Document):
         self.format = format
         self.delimiter = _check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
         self.source, self.missing = source, missing
-        check_text(raw, source)
+        _check_text(raw, source)
         self._decode(raw, encoding)
         self._find_rows()
         self.n_rows = len(self.starts) - 1
         first = self.data[int(self.starts[0]) : int(self.stops[0])].decode()
         header = next(csv.reader([first], delimiter=self.delimiter))
-        self.names = unique_names(header, source, " Is the first line the names of the columns?")
+        self.set_names(header, " Is the first line the names of the columns?")
         if not self.n_rows:
-            raise FileFormatError(f"{source!r} has the names of columns and no rows.")
+            raise self.error("has the names of columns and no rows.")
         # Before threads ask for its columns.
         self._read: Any = self._read_cells()
 
@@ -66,33 +77,27 @@ class TextDocument(Document):
         """Keep the bytes only; the cells are read again if they are needed."""
         self._read = None
 
-    def to_bytes(self, changes: Changes, mark: Mark | None = None) -> bytes:  # noqa: ARG002
+    def to_bytes(self, changes: Changes, mark: object = None) -> bytes:  # noqa: ARG002
         """Return the bytes that were read, but for the changed cells."""
         data = b"".join(self._pieces(changes))
         if self.encoding == "utf-8":
             return self.order_mark + data
         if not self.exact:
-            raise FileFormatError(
-                f"{self.source!r} cannot be written again as it is: {self.encoding!r} has several ways to "
-                "write its text. Give a file in UTF-8."
-            )
+            why = f"{self.encoding!r} has several ways to write its text"
+            raise self.error(f"cannot be written again as it is: {why}. Give a file in UTF-8.")
         try:
             return self.order_mark + data.decode().encode(self.encoding)
         except UnicodeEncodeError as error:
-            raise FileFormatError(
-                f"{self.source!r} is encoded in {self.encoding!r}, which has no "
-                f"{error.object[error.start]!r}; give a file in UTF-8."
-            ) from error
+            lacks = f"{self.encoding!r}, which has no {error.object[error.start]!r}"
+            raise self.error(f"is encoded in {lacks}; give a file in UTF-8.") from error
 
     def _decode(self, raw: bytes, encoding: str | None) -> None:
         """Set the text in UTF-8 without a byte order mark, and what is needed to encode it again."""
         marked = next((mark for mark in _ORDER_MARKS if raw.startswith(mark)), b"")
         name, told = _canonical(encoding or "utf-8"), _ORDER_MARKS.get(marked, "")
         if not encoding and told not in ("", "utf-8"):
-            raise FileFormatError(
-                f"{self.source!r} begins like {told[:6].upper()}, not UTF-8; give encoding={told[:6]!r}.",
-                parameter="encoding",
-            )
+            name = told[:6]
+            raise self.error(f"begins like {name.upper()}, not UTF-8; give encoding={name!r}.", "encoding")
         if not told.startswith(name):
             # To other encodings a mark is text. Python would add one to "utf-16" and "utf-32".
             marked, told = b"", f"{name}-le" if name in ("utf-16", "utf-32") else name
@@ -101,9 +106,8 @@ class TextDocument(Document):
             text = self.data.decode(told)
         except UnicodeDecodeError as error:
             line = self.data[: error.start].count(b"\n") + 1
-            advice = "Give its encoding, for example encoding='latin-1'."
-            if told != "utf-8":
-                advice = "Give the encoding that it was written in."
+            example = "its encoding, for example encoding='latin-1'"
+            advice = f"Give {example if told == 'utf-8' else 'the encoding that it was written in'}."
             raise FileFormatError(
                 f"line {line} of {self.source!r} is not {told.upper()} "
                 f"(byte 0x{self.data[error.start]:02x}). {advice}",
@@ -118,7 +122,7 @@ class TextDocument(Document):
         """Set where the rows start and stop, the header among them."""
         starts, stops, width, last_width, unclosed, wrapped = find_rows(self.data, ord(self.delimiter))
         if not len(starts):
-            raise FileFormatError(f"{self.source!r} is empty.")
+            raise self.error("is empty.")
         if width == 1:
             self._suspect_delimiter()
         if unclosed:
@@ -142,36 +146,28 @@ class TextDocument(Document):
             cut = len(sample) < len(self.data) and int(stops[-1]) == len(sample)
             even = width == last_width or cut or len(starts) > 50
             if other != self.delimiter and width > 1 and even:
-                raise FileFormatError(
-                    f"{self.source!r} has one column if it is split at {self.delimiter!r}; its first line "
-                    f"seems to be {width} names with {other!r} between them. Give delimiter={other!r}.",
-                    parameter="delimiter",
+                raise self.error(
+                    f"has one column if it is split at {self.delimiter!r}; its first line seems to be "
+                    f"{width} names with {other!r} between them. Give delimiter={other!r}.",
+                    "delimiter",
                 )
 
     def _read_cells(self) -> Any:
         """Return all cells as text; pyarrow reads them in all threads."""
         longest = int((self.stops - self.starts).max())
         names = [str(position) for position in range(len(self.names))]
+        types = dict.fromkeys(names, pa.string())
+        read = arrow_csv.ReadOptions(column_names=names, block_size=max(1 << 22, 2 * longest + 2))
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self._wrapped)
+        convert = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+        rows = pa.BufferReader(pa.py_buffer(self.data)[int(self.starts[1]) :])
         try:
-            cells = arrow_csv.read_csv(
-                pa.BufferReader(pa.py_buffer(self.data)[int(self.starts[1]) :]),
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names, block_size=max(1 << 22, 2 * longest + 2)
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=self._wrapped
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-                ),
-            )
+            cells = arrow_csv.read_csv(rows, read, parse, convert)
         except pa.ArrowException as error:
-            raise FileFormatError(f"{self.source!r} cannot be read: {error}.") from error
+            raise self.error(f"cannot be read: {error}.") from error
         if cells.num_rows != self.n_rows:
-            raise FileFormatError(
-                f"{self.source!r} cannot be read: it has {self.n_rows} rows, of which "
-                f"{cells.num_rows} were found."
-            )
+            found = f"it has {self.n_rows} rows, of which {cells.num_rows} were found"
+            raise self.error(f"cannot be read: {found}.")
         return cells
 
     def _pieces(self, changes: Changes) -> Iterator[memoryview | bytes]:
@@ -200,6 +196,18 @@ class TextDocument(Document):
         row = [text] if len(self.names) == 1 else [text, ""]
         csv.writer(line, delimiter=self.delimiter, lineterminator="").writerow(row)
         return line.getvalue()[: None if len(row) == 1 else -1].encode()
+
+
+def _check_text(data: bytes, source: str) -> None:
+    """Raise an error if a file that should be text begins like something else."""
+    for beginning, what in _BEGINNINGS.items():
+        if data.startswith(beginning):
+            kind, compressed, _ = what.partition(", whose name")
+            name, hint = repr(source), what
+            if compressed and source == "-":
+                name, hint = "standard input", f"{kind}; decompress it first"
+            parameter = "format" if "format=" in what else None
+            raise FileFormatError(f"{name} is not text: it begins like {hint}.", parameter=parameter)
 
 
 def _canonical(encoding: str) -> str:

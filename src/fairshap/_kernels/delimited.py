@@ -25,25 +25,10 @@ _WORTH_COMPILING = 1 << 18
 def find_rows(data: bytes, delimiter: int) -> tuple[Ints, Ints, int, int, bool, bool]:
     r"""Return where each row begins and ends, and what is wrong with the last one.
 
-    The search ends at the first row that has another number of fields than the first row.
-
-    Parameters
-    ----------
-    data : bytes
-        The text, in an encoding that contains ASCII.
-    delimiter : int
-        The byte between two fields.
-
-    Returns
-    -------
-    starts, stops : ndarray of int, shape (rows,)
-        The first byte of each row and the byte after its last, line end excluded. An empty line is no row.
-    width, last_width : int
-        The number of fields in the first row and in the last one found.
-    unclosed : bool
-        Whether a quoted field, in the last row, does not end.
-    wrapped : bool
-        Whether a quoted field holds a line end.
+    The search ends at the first row that has another number of fields than the first row. Returned are the
+    first byte of each row and the byte after its last, line end excluded (an empty line is no row); the
+    number of fields in the first row and in the last one found; whether a quoted field, in the last row, does
+    not end; and whether a quoted field holds a line end.
 
     Examples
     --------
@@ -59,15 +44,7 @@ def find_rows(data: bytes, delimiter: int) -> tuple[Ints, Ints, int, int, bool, 
 
 
 def find_fields(data: bytes, delimiter: int, starts: Ints, stops: Ints, columns: Ints) -> tuple[Ints, Ints]:
-    """Return where single fields begin and end, given the extents of their rows and their columns.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> begins, ends = find_fields(b'0,"a,b",2', ord(","), 0 * one, 9 * one, one)
-    >>> begins.tolist(), ends.tolist()
-    ([2], [7])
-    """
+    """Return where single fields begin and end, given the extents of their rows and their columns."""
     begins, ends = np.empty(len(starts), dtype=np.int64), np.empty(len(starts), dtype=np.int64)
     kernel, cells, kinds = _choose(_find_fields, data, delimiter, int((stops - starts).sum()))
     kernel(cells, kinds, starts, stops, columns, begins, ends)

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from fairshap._typing import Hashes
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
 
 def mix64(keys: Hashes) -> Hashes:
     """Return well-scattered fingerprints of 64-bit keys (the finalizer of splitmix64)."""
-    h = keys + _GOLDEN
+    h = keys + np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled, compiled_in_any_order
+from fairshap._kernels.compiling import compiled, inner, inner_in_any_order
 from fairshap._kernels.trees.games import add_weighted, logistic, risk_of_outputs, sums_by_player
 from fairshap._typing import Bools, Floats, Ints
 
@@ -23,31 +23,21 @@ _LONGEST = 5000.0
 
 
 class Sums(NamedTuple):
-    """The margins of many pairs.
+    """The margins of many pairs."""
 
-    Parameters
-    ----------
-    steps : ndarray of float, shape (components, pairs, players)
-        What each player adds to the margin by keeping the row's value.
-    level : ndarray of float, shape (components, pairs)
-        The margin of the reference without the attribute.
-    shifts : ndarray of float, shape (components, pairs or 1, alternatives)
-        What each value of the attribute adds.
-    shares : ndarray of float, shape (components,)
-        What each component counts in the output.
-    contrasts, is_mean : ndarray of int, shape (contrasts, 2), bool
-        Which values of the attribute are compared, and whether the risk is the mean of their gaps or the
-        largest.
-    is_logistic : bool
-        Whether the margins go through the logistic function.
-    """
-
+    #: shape (components, pairs, players): what each player adds to the margin by keeping the row's value
     steps: Floats
+    #: shape (components, pairs): the margin of the reference without the attribute
     level: Floats
+    #: shape (components, pairs or 1, alternatives): what each value of the attribute adds
     shifts: Floats
+    #: shape (components,): what each component counts in the output
     shares: Floats
+    #: shape (contrasts, 2): which values of the attribute are compared
     contrasts: Ints
+    #: Whether the risk is the mean of their gaps or the largest
     is_mean: bool
+    #: Whether the margins go through the logistic function
     is_logistic: bool
 
 
@@ -65,25 +55,14 @@ def solve_sums(
 ) -> None:
     """Write the Shapley values of the risk of each pair, and whether they could be had.
 
-    Parameters
-    ----------
-    sums : Sums
-        The margins.
-    few : int
-        Players up to which coalitions are enumerated, :data:`FEW` by rights.
-    weights : ndarray
-        Those of :func:`~fairshap._kernels.trees.games.coalition_weights` for :data:`MOST` players.
-    nodes, node_weights : ndarray of float, shape (nodes,)
-        A Gauss quadrature over 0 to 1 that is exact for polynomials of a degree below the number of
-        players.
-    phi, full, empty, solved : ndarray, shape (pairs, players), (pairs,), (pairs,), (pairs,)
-        Written; phi holds 0 before.
+    Coalitions of up to ``few`` players, :data:`FEW` by rights, are enumerated. ``weights`` are those of
+    :func:`~fairshap._kernels.trees.ensemble.coalition_weights` for :data:`MOST` players, ``nodes`` and
+    ``node_weights`` those of :func:`gauss_rules`. ``phi`` holds 0 before.
     """
     n_components, n_pairs, n_players = sums.steps.shape
-    n_alternatives = sums.shifts.shape[2]
-    active = np.empty(n_players, dtype=np.int64)
-    steps, part = np.empty((n_components, n_players)), np.empty(n_players)
-    outputs = np.empty(n_alternatives)
+    active, part = np.empty(n_players, dtype=np.int64), np.empty(n_players)
+    steps, outputs = np.empty((n_components, n_players)), np.empty(sums.shifts.shape[2])
+    bottom, top = np.empty(n_components), np.empty(n_components)
     for i in range(n_pairs):
         shifts = sums.shifts[:, i if sums.shifts.shape[1] > 1 else 0]
         q = 0
@@ -95,28 +74,31 @@ def solve_sums(
             if differs:
                 active[q] = k
                 q += 1
-        empty[i] = _risk(sums, shifts, sums.level[:, i], outputs)
-        full[i] = _risk(sums, shifts, sums.level[:, i] + steps[:, :q].sum(axis=1), outputs)
+        for c in range(n_components):
+            bottom[c], total = sums.level[c, i], 0.0
+            for k in range(q):
+                total += steps[c, k]
+            top[c] = bottom[c] + total
+        empty[i], full[i] = _risk(sums, shifts, bottom, outputs), _risk(sums, shifts, top, outputs)
         solved[i] = True
         # Without a link the attribute makes the same difference to every coalition.
         if not sums.is_logistic or q == 0:
             continue
         first, last = _smooth_contrasts(shifts, sums.contrasts, sums.is_mean)
+        solved[i] = False
         if q > few and last > first:
             solved[i] = _solve_by_series(
-                sums, shifts, sums.level[:, i], steps[:, :q], first, last, nodes, node_weights, part[:q]
+                sums, shifts, bottom, steps[:, :q], first, last, nodes, node_weights, part[:q]
             )
-        else:
-            solved[i] = False
         if not solved[i] and q <= MOST:
-            _solve_by_enumeration(sums, shifts, sums.level[:, i], steps[:, :q], weights, part[:q])
+            _solve_by_enumeration(sums, shifts, bottom, steps[:, :q], weights, part[:q])
             solved[i] = True
         if solved[i]:
             for s in range(q):
                 phi[i, active[s]] = part[s]
 
 
-@compiled
+@inner
 def _risk(sums: Sums, shifts: Floats, level: Floats, outputs: Floats) -> float:
     """Return the risk of one row."""
     outputs[:] = 0.0
@@ -127,7 +109,7 @@ def _risk(sums: Sums, shifts: Floats, level: Floats, outputs: Floats) -> float:
     return risk_of_outputs(outputs, sums.contrasts, sums.is_mean)
 
 
-@compiled
+@inner
 def _smooth_contrasts(shifts: Floats, contrasts: Ints, is_mean: bool) -> tuple[int, int]:
     """Return the contrasts, from and to, of whose gaps the risk is the mean whatever the level, or none.
 
@@ -150,7 +132,7 @@ def _smooth_contrasts(shifts: Floats, contrasts: Ints, is_mean: bool) -> tuple[i
     return 0, len(contrasts) if is_mean else 0
 
 
-@compiled
+@inner
 def _solve_by_enumeration(
     sums: Sums, shifts: Floats, level: Floats, steps: Floats, weights: Floats, phi: Floats
 ) -> None:
@@ -171,12 +153,15 @@ def _solve_by_enumeration(
         risk[j] = risk_of_outputs(outputs[j], sums.contrasts, sums.is_mean)
     add_weighted(risk, weights[size : 2 * size], total)
     sums_by_player(total, q, phi)
-    rest = (phi.sum() - (risk[size - 1] - risk[0])) / q
+    rest = 0.0
+    for k in range(q):
+        rest += phi[k]
+    rest = (rest - (risk[size - 1] - risk[0])) / q
     for k in range(q):
         phi[k] -= rest
 
 
-@compiled
+@inner
 def _solve_by_series(
     sums: Sums,
     shifts: Floats,
@@ -211,7 +196,7 @@ def _solve_by_series(
     return True
 
 
-@compiled_in_any_order
+@inner_in_any_order
 def _add_series(
     level: float,
     gap: float,

@@ -8,14 +8,7 @@ from fairshap._typing import Bools, Floats, Ints
 
 
 class AllCoalitions:
-    """The 2^q coalitions of q players, made a slice at a time; bit k of a coalition's number is player k.
-
-    Examples
-    --------
-    >>> AllCoalitions(2)[1:3]
-    array([[ True, False],
-           [False,  True]])
-    """
+    """The 2^q coalitions of q players, made a slice at a time; bit k of a coalition's number is player k."""
 
     def __init__(self, q: int) -> None:
         self.q = q
@@ -34,12 +27,8 @@ class AllCoalitions:
 def shapley_values(values: Floats) -> Floats:
     """Return the exact Shapley values of many games, shape (games, q).
 
-    ``phi_k = sum over S without k of |S|! (q - |S| - 1)! / q! (v(S + k) - v(S))``
-
-    Parameters
-    ----------
-    values : ndarray, shape (games, 2^q)
-        The value of every coalition, in the order of :class:`AllCoalitions`.
+    ``phi_k = sum over S without k of |S|! (q - |S| - 1)! / q! (v(S + k) - v(S))``, from the ``values`` of all
+    coalitions, shape (games, 2^q), in the order of :class:`AllCoalitions`.
     """
     games, size = values.shape
     q = size.bit_length() - 1
@@ -59,14 +48,9 @@ def shapley_values(values: Floats) -> Floats:
 def antithetic_walks(q: int, pairs: int, rng: np.random.Generator) -> tuple[Ints, Bools, Ints]:
     """Return permutations, each followed by its reverse, and the coalitions they pass through.
 
-    Returns
-    -------
-    orders : ndarray of int, shape (pairs, 2, q)
-        The players in the order in which they join.
-    coalitions : ndarray of bool, shape (distinct, q)
-        Every coalition that some walk passes through, once; the empty one first, the full one last.
-    steps : ndarray of int, shape (pairs, 2, q + 1)
-        Where each walk's coalitions stand among them.
+    The players in the order in which they join, shape (pairs, 2, q); every coalition that some walk passes
+    through, once, the empty one first and the full one last, shape (distinct, q); and where each walk's
+    coalitions stand among them, shape (pairs, 2, q + 1).
     """
     forward = rng.permuted(np.tile(np.arange(q), (pairs, 1)), axis=1)
     orders = np.stack([forward, forward[:, ::-1]], axis=1)
@@ -86,14 +70,8 @@ def antithetic_walks(q: int, pairs: int, rng: np.random.Generator) -> tuple[Ints
 def add_walks(values: Floats, orders: Ints, steps: Ints, mean: Floats, spread: Floats, count: int) -> None:
     """Add the gains of each player over some walks to their mean and the sum of their squared deviations.
 
-    Parameters
-    ----------
-    values : ndarray, shape (games, distinct)
-        The value of every coalition of :func:`antithetic_walks`.
-    orders, steps : ndarray
-        The walks.
-    mean, spread : ndarray, shape (games, q)
-        Those of the ``count`` pairs of walks before; brought up to date.
+    These are of the ``count`` pairs of walks before, shape (games, q). ``values`` holds the value of every
+    coalition of :func:`antithetic_walks`, shape (games, distinct).
     """
     for order, step in zip(orders, steps, strict=True):
         gains = np.zeros(mean.shape)

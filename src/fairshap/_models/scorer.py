@@ -151,7 +151,7 @@ class Scorer:
             raise ModelError(
                 f"{_name(self.model)} is not fitted. Fit it first, or give it to FairSHAP, which does."
             ) from error
-        n = X.num_rows if hasattr(X, "num_rows") else len(X)
+        n = X.shape[0]
         if not self.has_probabilities:
             is_right = output.shape in {(n,), (n, 1)}
         elif is_right := output.ndim == 2 and len(output) == n and output.shape[1] > 1:

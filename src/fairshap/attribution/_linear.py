@@ -7,7 +7,7 @@ from joblib import effective_n_jobs
 from scipy.special import expit
 
 from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
-from fairshap._kernels.trees.games import coalition_weights
+from fairshap._kernels.trees.ensemble import coalition_weights
 from fairshap._models.linear import read_linear
 from fairshap._models.scorer import risk_of_scores
 from fairshap._progress import Progress, in_threads

@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.trees.choices import choose_players
-from fairshap._kernels.trees.ensemble import active_counts
-from fairshap._kernels.trees.estimates import coalition_risks
-from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
-from fairshap._kernels.trees.pairs import count_players, solve_pairs
-from fairshap._kernels.trees.walker import Walker, make_walker
+from fairshap._kernels.trees.ensemble import Walker, active_counts, coalition_weights, make_walker
+from fairshap._kernels.trees.pairs import choose_players, coalition_risks, count_players, solve_pairs
+from fairshap._kernels.trees.paths import MOST_PLAYERS
 from fairshap._models import NotNativeError
 from fairshap._models.probing import rank_table
 from fairshap._progress import Progress, in_threads
@@ -129,11 +126,11 @@ class TreeGame:
     ) -> tuple[Bools, Bools]:
         """Return the players to replace in each pair, and which pairs have too many to tell.
 
-        The parameters are those of :func:`~fairshap._kernels.trees.choices.choose_players`.
+        The parameters are those of :func:`~fairshap._kernels.trees.pairs.choose_players`.
         """
         n = len(self.rows)
         # Those of a forest are counted by what they do to the difference, which is not all that is tabled.
-        reached = self.reached(np.arange(n), most) if self.walker.is_logistic else self.q
+        reached = self.reached(np.arange(n), most) if self.walker.output.is_logistic else self.q
         replaced, risks = np.zeros(cells.shape, dtype=np.bool_), np.full((n, 2), np.nan)
         chosen = np.flatnonzero(reached <= most)
 

@@ -18,35 +18,28 @@ from fairshap.exceptions import FileError, LedgerError
 
 
 def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
-    """Raise an error, before any work, if a file must not or cannot be written.
-
-    Files that are read, the sources, are never overwritten.
-    """
+    """Raise an error, before any work, if a file cannot be written, or is a source, which is only read."""
     read = [source for source in sources if source is not None and source.exists()]
     given = [Path(path) for path in paths if path is not None and path != STANDARD]
     for k, path in enumerate(given):
+        name, folder = repr(str(path)), str(path.parent)
         if path.resolve() in [other.resolve() for other in given[:k]]:
-            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+            raise FileError(f"{name} is given for two files; give two names.")
         if path.is_dir():
-            raise FileError(f"{str(path)!r} is a folder; give the name of a file in it.")
+            raise FileError(f"{name} is a folder; give the name of a file in it.")
         if not path.resolve().parent.is_dir():
-            folder = str(path.parent)
             raise FileError(f"there is no folder {folder!r}; make it with mkdir {shlex.quote(folder)}.")
-        if path.exists():
-            if any(path.samefile(source) for source in read):
-                raise FileError(f"{str(path)!r} is a file that is read, which is never overwritten.")
-            if path.is_file() and not force:
-                raise FileError(f"{str(path)!r} exists already; give another name, or --force to replace it.")
+        if path.exists() and any(path.samefile(source) for source in read):
+            raise FileError(f"{name} is a file that is read, which is never overwritten.")
+        if path.is_file() and not force:
+            raise FileError(f"{name} exists already; give another name, or --force to replace it.")
         if path.is_file() or not path.exists():
             check_folder(path)
 
 
 @contextmanager
 def trial_folder(folder: Path) -> Iterator[None]:
-    """Make a folder for the time of a check, so that one that cannot be made is known before any work.
-
-    It does not stay: an interrupted run leaves none behind.
-    """
+    """Make a folder for the time of a check; it does not stay, as an interrupted run leaves none behind."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -62,23 +55,22 @@ def write_all(
     *,
     force: bool,
 ) -> None:
-    """Write the files that are asked for, and last the table: all of them or none.
-
-    Each is written while those before it lie ready beside their places: on an error, none is there.
-    """
-    asked = [(path, content) for path, content in contents if path is not None]
-    if not asked:
+    """Write the files that are asked for, and last the table: all of them or none."""
+    if not contents:
         write_table()
         return
-    (path, content), *rest = asked
+    (path, content), *rest = contents
 
     def write(file: BinaryIO) -> None:
         file.write(content())
-        # A full disk is noticed here, before the files after it are renamed.
+        # A full disk is noticed here, while the files before this one lie ready beside their places.
         file.flush()
         write_all(rest, write_table, force=force)
 
-    write_atomically(path, write, force=force)
+    if path is None:
+        write_all(rest, write_table, force=force)
+    else:
+        write_atomically(path, write, force=force)
 
 
 # ---- repaired tables
@@ -86,10 +78,7 @@ def write_all(
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """How we know that a table was repaired: by its own mark, or by a ledger that names it.
-
-    ``warning`` says what that means for measures on the table.
-    """
+    """How we know that a table was repaired, by its own mark or a ledger, and what that means."""
 
     edits: int
     original_sha256: str
@@ -99,10 +88,7 @@ class Repaired:
 
 
 def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
-    """Return what tells that a table was repaired, None if nothing does, and a note for the user.
-
-    Without a ledger, one in the same folder is looked for.
-    """
+    """Return what tells that a table was repaired, None if nothing does, and a note for the user."""
     if ledger is not None and not Path(ledger).is_file():
         raise FileError(f"there is no ledger {ledger!r}.")
     mark = source.document.mark
@@ -111,15 +97,13 @@ def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[
         return Repaired(mark.edits, mark.original_sha256, None, mark, warning), f"warning: {warning}"
     if ledger is None and source.path is not None:
         ledger = find_ledger(source.path.parent, source.checksum)
-    if ledger is None:
+    found = None if ledger is None else Checksums.read(ledger)
+    if found is None or found.original == source.checksum != found.repaired:
         return None, ""
-    found = Checksums.read(ledger)
     if found.repaired == source.checksum:
         told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
         warning = _warning(told, found.n_edits, task)
         return Repaired(found.n_edits, found.original, ledger, None, warning), f"warning: {warning}"
-    if found.original == source.checksum:
-        return None, ""
     why = "holds no checksum of a repaired file"
     if found.repaired:
         why = "was written with another file, or the table was changed afterwards"
@@ -130,20 +114,14 @@ def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[
 
 
 def find_ledger(folder: Path, checksum: str) -> str | None:
-    """Return the ledger in a folder that names a repaired file of some checksum.
-
-    Of each .csv file the first line is read, and more only if it is that of a ledger.
-    """
+    """Return the ledger in a folder that names a repaired file of some checksum."""
     # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
     with suppress(OSError):
         for path in sorted(folder.iterdir()):
             with suppress(OSError, LedgerError):
-                if (
-                    path.suffix.lower() == ".csv"
-                    and path.is_file()
-                    and has_checksums(path)
-                    and Checksums.read(path).repaired == checksum
-                ):
+                # Of most files the first line is read alone.
+                is_ledger = path.suffix.lower() == ".csv" and path.is_file() and has_checksums(path)
+                if is_ledger and Checksums.read(path).repaired == checksum:
                     return str(path)
     return None
 
@@ -177,13 +155,14 @@ def repaired_files(
     """Return the repaired table and its ledger, one of which has the checksum of the other.
 
     A table that can hold a mark names its ledger (``ledger``, if it is there already), unless there will be
-    none. Otherwise the ledger names the table. Without edits there is nothing to mark. ``settings`` say how
-    the cells were chosen.
+    none. Otherwise the ledger names the table. ``settings`` say how the cells were chosen.
     """
     if source.format_for(out) not in MARKED:
         table = source.to_bytes(out, edits)
         return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
     ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
+    if not len(edits):
+        return source.to_bytes(out, edits), ledger
     name = sha256(ledger).hexdigest() if has_ledger else None
     mark = Mark(
         version=fairshap.__version__,
@@ -192,7 +171,7 @@ def repaired_files(
         ledger_sha256=name,
         settings=settings or {},
     )
-    return source.to_bytes(out, edits, mark=mark if len(edits) else None), ledger
+    return source.to_bytes(out, edits, mark=mark), ledger
 
 
 def how_to_check(out: str, *, measured: bool) -> str:

@@ -61,44 +61,31 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with one option for each field of its parameters that are data classes.
 
     typer reads options from a signature, so this one has all fields written out.
-
-    Examples
-    --------
-    >>> @dataclasses.dataclass
-    ... class Size:
-    ...     width: int = 1
-    >>> @expand
-    ... def show(size: Size, name: str = "a") -> None:
-    ...     print(size, name)
-    >>> print(inspect.signature(show))
-    (*, width: int = 1, name: str = 'a') -> None
-    >>> show(width=2)
-    Size(width=2) a
     """
-    hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
 
-    def add(name: str, annotation: Any, default: Any) -> None:
-        missing = default is dataclasses.MISSING
-        default = inspect.Parameter.empty if missing else default
+    def add(name: str, hint: Any, default: Any) -> None:
+        if isinstance(default, dataclasses.Field):
+            hint, default = Annotated[hint, default.metadata["shown"]], default.default
+        default = inspect.Parameter.empty if default is dataclasses.MISSING else default
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
 
-    for parameter in inspect.signature(command).parameters.values():
-        hint = hints[parameter.name]
-        if dataclasses.is_dataclass(hint):
-            groups[parameter.name] = hint
-            fields = get_type_hints(hint, include_extras=True)
-            for field in dataclasses.fields(hint):
-                add(field.name, fields[field.name], field.default)
+    hints = get_type_hints(command)
+    for name, parameter in inspect.signature(command).parameters.items():
+        if dataclasses.is_dataclass(hints[name]):
+            group = groups[name] = hints[name]
+            fields = get_type_hints(group)
+            for field in dataclasses.fields(group):
+                add(field.name, fields[field.name], field)
         else:
-            add(parameter.name, hint, parameter.default)
+            add(name, hints[name], parameter.default)
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
         made = {
-            name: group(**{f.name: given.pop(f.name) for f in dataclasses.fields(group) if f.name in given})
+            name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
         }
         command(**made, **given)
@@ -129,11 +116,7 @@ def _callback(
 
 
 class Stopped(BaseException):
-    """A signal asked the command to end; not a KeyboardInterrupt, which typer would answer itself."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """A signal, its number given, asked for the end; no KeyboardInterrupt, which typer answers itself."""
 
 
 def main(args: list[str] | None = None) -> NoReturn:
@@ -141,13 +124,12 @@ def main(args: list[str] | None = None) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        code = run(sys.argv[1:] if args is None else args)
-        code = _flush(code)
+        code = _flush(run(sys.argv[1:] if args is None else args))
     except Stopped as stopped:
-        word = "interrupted" if stopped.number == signal.SIGINT else "terminated"
-        _fail(f"{word}; nothing was written.", USER_ERROR)
+        (number,) = stopped.args
+        _fail(f"{'interrupted' if number == signal.SIGINT else 'terminated'}; nothing was written.")
         # At once: otherwise the interpreter waits for threads that are still at work.
-        os._exit(128 + stopped.number)
+        os._exit(128 + number)
     sys.exit(code)
 
 
@@ -163,12 +145,12 @@ def run(args: list[str]) -> int:
             # typer ends so if whoever reads the output has seen enough.
             return _unread() if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
         except FairshapError as error:
-            return _fail(name_option(str(error), error.parameter), USER_ERROR)
+            return _fail(name_option(str(error), error.parameter))
         except MemoryError:
-            return _fail("there is not enough memory for this table; try fewer rows or columns.", USER_ERROR)
+            return _fail("there is not enough memory for this table; try fewer rows or columns.")
         except OSError as error:
             where = f"{error.filename!r}: " if error.filename else "the output cannot be written: "
-            return _fail(f"{where}{error.strerror or error}.", USER_ERROR)
+            return _fail(f"{where}{error.strerror or error}.")
         except Exception as error:
             return _unexpected(error)
 
@@ -176,8 +158,7 @@ def run(args: list[str]) -> int:
 def _unexpected(error: Any) -> int:
     """Return the code of wrong usage, which typer describes, or of an error that nobody foresaw."""
     if hasattr(error, "format_message"):
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "fairshap"
+        path = getattr(getattr(error, "ctx", None), "command_path", "fairshap")
         # fairshap's own sentences name the option already.
         text = error.message if getattr(error, "param", 0) is None else error.format_message()
         if not text:
@@ -191,7 +172,7 @@ def _unexpected(error: Any) -> int:
     return _fail(f"{type(error).__name__}: {text} (set {_TRACEBACK}=1 to see where)", INTERNAL)
 
 
-def _fail(text: str, code: int) -> int:
+def _fail(text: str, code: int = USER_ERROR) -> int:
     print(f"fairshap: {visible(text)}", file=sys.stderr)
     return code
 
@@ -210,7 +191,7 @@ def _flush(code: int) -> int:
     except BrokenPipeError:
         return _unread()
     except OSError as error:
-        return _unread(_fail(f"the output cannot be written: {error.strerror}.", USER_ERROR))
+        return _unread(_fail(f"the output cannot be written: {error.strerror}."))
     return code
 
 

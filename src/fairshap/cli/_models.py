@@ -2,10 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -17,10 +18,17 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._models import ColumnEncoder, is_frozen
 from fairshap.cli._files import check_writable
-from fairshap.cli._options import ConstraintOptions, RunOptions, TaskOptions
+from fairshap.cli._options import (
+    ConstraintOptions,
+    FoldOptions,
+    ReportOptions,
+    RunOptions,
+    TableFiles,
+    TaskOptions,
+)
 from fairshap.cli._output import Output, plain
 from fairshap.cli._problem import CommandTable, open_problem
 from fairshap.exceptions import FileError, MissingExtraError, ModelError
@@ -32,31 +40,30 @@ _SMALL = 20_000
 def open_task(
     output: Output,
     task: TaskOptions,
-    *,
-    ledger: str | None = None,
-    out: str | None = None,
-    others: Sequence[str | None] = (),
-    force: bool = False,
+    files: ReportOptions | None = None,
+    on: FoldOptions | None = None,
     limits: ConstraintOptions | None = None,
+    *,
     trains: str = "",
 ) -> tuple[CommandTable, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
     The model is an estimator, or a fitted one from a file, frozen; then the columns and labels become those
-    that it takes. Whatever can be refused before any work is refused here: a repaired table ``out`` and other
-    files that cannot be written, columns that are not there, a model that does not take the table, or one
-    from a file if the command ``trains`` it.
+    that it takes. Whatever can be refused before any work is refused here: files that cannot be written,
+    columns that are not there, a model that does not take the table, or one from a file if the command
+    ``trains`` it.
     """
+    if files is not None:
+        files.check()
+    ledger = None if on is None else on.edits
     problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
-    read = [
-        problem.source.path,
-        None if task.model in MODELS else path,
-        None if ledger is None else Path(ledger),
-    ]
-    check_writable([out, *others], force=force, sources=read)
-    if out is not None:
+    if files is not None:
+        read = [problem.source.path, None if task.model in MODELS else path]
+        read += [] if ledger is None else [Path(ledger)]
+        check_writable(files.written, force=files.force, sources=read)
+    if isinstance(files, TableFiles):
         # A name that tells no format is an error.
-        problem.source.format_for(out)
+        problem.source.format_for(files.out)
     if limits is not None:
         limits.check(problem.source)
     if task.model in MODELS or not (path.suffix or path.exists()):
@@ -102,19 +109,11 @@ def check_trainable(
 
 
 def _xgboost(what: str = "--model xgboost", **params: Any) -> Any:
-    try:
-        from xgboost import XGBClassifier
-    except ImportError as error:
-        raise MissingExtraError(what, "xgboost", "xgboost") from error
-    return XGBClassifier(**params)
+    return import_extra("xgboost", what, "xgboost").XGBClassifier(**params)
 
 
 def _lightgbm(what: str = "--model lightgbm", **params: Any) -> Any:
-    try:
-        from lightgbm import LGBMClassifier
-    except ImportError as error:
-        raise MissingExtraError(what, "lightgbm", "lightgbm") from error
-    return LGBMClassifier(verbose=-1, **params)
+    return import_extra("lightgbm", what, "lightgbm").LGBMClassifier(verbose=-1, **params)
 
 
 def _on_numbers(model: Any) -> Any:
@@ -137,14 +136,8 @@ MODELS: dict[str, Callable[[RunOptions], Any]] = {
 # ---- fitted models from files
 
 # Types that skops has not looked at and that do nothing when they are opened.
-_TRUSTED = frozenset(
-    [
-        "fairshap._models.encoding.ColumnEncoder",
-        "fairshap._models.encoding._Category",
-        "fairshap._models.encoding._Number",
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    ]
-)
+_TRUSTED = [f"fairshap._models.encoding.{name}" for name in ("ColumnEncoder", "_Category", "_Number")]
+_TRUSTED += ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]
 
 # Rows that a model is tried on, to see whether it takes the table at all.
 _TRIED = 5
@@ -206,10 +199,7 @@ def _read_lightgbm(path: Path) -> Any:
 
 
 def _read_skops(path: Path) -> Any:
-    try:
-        from skops import io
-    except ImportError as error:
-        raise MissingExtraError(f"the model {path.name}", "skops", "skops") from error
+    io = import_extra("skops.io", f"the model {path.name}", "skops")
     unaudited = io.get_untrusted_types(file=path)
     strangers = [kind for kind in unaudited if kind not in _TRUSTED]
     if strangers:
@@ -220,32 +210,26 @@ def _read_skops(path: Path) -> Any:
     return io.load(path, trusted=unaudited)
 
 
-def _read_pickle(path: Path) -> Any:
-    import joblib
-
-    # It reads plain pickles too.
-    return joblib.load(path)
-
-
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _READERS: dict[str, Callable[[Path], Any]] = {
     ".json": _read_xgboost,
     ".ubj": _read_xgboost,
     ".txt": _read_lightgbm,
     ".skops": _read_skops,
-    **dict.fromkeys(_PICKLES, _read_pickle),
+    # It reads plain pickles too.
+    **dict.fromkeys(_PICKLES, joblib.load),
 }
 
 
 def fit_to_table(model: Any, path: Path, problem: CommandTable) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
-    name = str(path)
-    _arrange_columns(model, name, problem)
-    _arrange_labels(model, name, problem)
+    the_model = f"the model {str(path)!r}"
+    _arrange_columns(model, the_model, problem)
+    _arrange_labels(model, the_model, problem)
     try:
         model.predict(problem.X.head(_TRIED))
     except Exception as error:
-        raise ModelError(f"the model {name!r} does not take this table: {_short(error)}") from error
+        raise ModelError(f"{the_model} does not take this table: {_short(error)}") from error
 
 
 def _short(error: Exception) -> str:
@@ -256,21 +240,21 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:200]}"
 
 
-def _arrange_columns(model: Any, name: str, problem: CommandTable) -> None:
+def _arrange_columns(model: Any, the_model: str, problem: CommandTable) -> None:
     names = _feature_names(model)
     columns = list(problem.X.columns)
     if names is None:
         takes = getattr(model, "n_features_in_", len(columns))
         if takes != len(columns):
             raise ModelError(
-                f"the model {name!r} takes {takes} columns, the table has {len(columns)} beside the target: "
+                f"{the_model} takes {takes} columns, the table has {len(columns)} beside the target: "
                 f"{listing(columns)}; leave the others out with --drop."
             )
         return
     absent = [column for column in names if column not in columns]
     if absent:
         raise ModelError(
-            f"the model {name!r} was fitted with columns that the table does not have: {listing(absent)}; "
+            f"{the_model} was fitted with columns that the table does not have: {listing(absent)}; "
             "give the table that it was fitted on, or one of the same columns."
         )
     more = [column for column in columns if column not in names]
@@ -278,12 +262,12 @@ def _arrange_columns(model: Any, name: str, problem: CommandTable) -> None:
     unseen = [column for column in own if column in more]
     if unseen:
         raise ModelError(
-            f"the model {name!r} does not take {listing(unseen)}, the sensitive column: what it predicts "
+            f"{the_model} does not take {listing(unseen)}, the sensitive column: what it predicts "
             "does not change with it, so that its discriminative risk is 0 and there is nothing to repair."
         )
     if more:
         raise ModelError(
-            f"the table has columns that the model {name!r} does not take: {listing(more)}; leave them out "
+            f"the table has columns that {the_model} does not take: {listing(more)}; leave them out "
             f"with --drop {shlex.quote(','.join(more))}."
         )
     problem.X = problem.X[names]
@@ -299,9 +283,9 @@ def _feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _arrange_labels(model: Any, name: str, problem: CommandTable) -> None:
+def _arrange_labels(model: Any, the_model: str, problem: CommandTable) -> None:
     if getattr(model, "classes_", None) is None or not hasattr(model, "predict"):
-        raise ModelError(f"the model {name!r} is no fitted classifier.")
+        raise ModelError(f"{the_model} is no fitted classifier.")
     classes = list(model.classes_)
     if set(problem.y.unique()) <= set(classes) and len(classes) == 2:
         return
@@ -311,6 +295,6 @@ def _arrange_labels(model: Any, name: str, problem: CommandTable) -> None:
         problem.positive = 1
         return
     raise ModelError(
-        f"the model {name!r} predicts {listing(map(plain, classes))}; the target {problem.target!r} holds "
+        f"{the_model} predicts {listing(map(plain, classes))}; the target {problem.target!r} holds "
         f"{listing(map(plain, problem.y.unique()))}."
     )

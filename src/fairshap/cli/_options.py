@@ -4,16 +4,17 @@ import csv
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from dataclasses import MISSING, dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 
 import typer
 
 from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
 from fairshap._io import Source
+from fairshap._messages import import_extra
 from fairshap.edits import EditConstraints
 from fairshap.edits._constraints import REJECTIONS
-from fairshap.exceptions import MissingExtraError
 
 #: The name of standard input and output.
 STANDARD = "-"
@@ -71,121 +72,114 @@ def name_option(text: str, parameter: str | None) -> str:
     return f"{text[:-1]} ({option})." if text.endswith(".") else f"{text} ({option})"
 
 
-def option(text: str, panel: str | None, *names: str, metavar: str | None = None, **more: Any) -> Any:
-    """Return an option with its help, in a panel of it."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, metavar=metavar, **more)
+def option(default: Any, text: str, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """Return an option with its help, in a panel of it: a field of a group, or a parameter of a command."""
+    shown = typer.Option(*names, help=text, rich_help_panel=panel, **more)
+    return field(default=default, metadata={"shown": shown})
+
+
+def argument(text: str, metavar: str) -> Any:
+    """Return what has a place instead of a name, likewise."""
+    return field(metadata={"shown": typer.Argument(help=text, metavar=metavar)})
 
 
 Texts: TypeAlias = list[str] | None
-Force: TypeAlias = Annotated[bool, option("Replace files that are there already; never DATA.", _OUTPUT)]
-Repeats: TypeAlias = Annotated[
-    int | None,
-    option("How often the rows are dealt into folds; up to 4 times for a small table.", _MEASURING, min=1),
-]
+force_option = partial(option, False, "Replace files that are there already; never DATA.", _OUTPUT)
+repeats_option = partial(
+    option,
+    None,
+    "How often the rows are dealt into folds; up to 4 times for a small table.",
+    _MEASURING,
+    min=1,
+)
+out_option = partial(
+    option, MISSING, "The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
     """The file, and how it is read."""
 
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="CSV, TSV, Parquet, Feather or Excel, also compressed; - for standard input; or a built-in "
-            "table (see fairshap datasets).",
-        ),
-    ]
-    categorical: Annotated[Texts, option("Columns that are categories.", _TABLE, metavar="A,B")] = None
-    numeric: Annotated[Texts, option("Columns that are numbers.", _TABLE, metavar="A,B")] = None
-    drop: Annotated[
-        Texts, option("Columns to leave out; the repaired file has them.", _TABLE, metavar="A,B")
-    ] = None
-    missing: Annotated[Texts, option("Texts that mean a missing cell, such as ?.", _TABLE, metavar="A,B")] = (
-        None
+    data: str = argument(
+        "CSV, TSV, Parquet, Feather or Excel, also compressed; - for standard input; or a built-in table "
+        "(see fairshap datasets).",
+        "DATA",
     )
-    delimiter: Annotated[
-        str | None, option("What is between fields, if no comma or tab.", _TABLE, metavar="CHAR")
-    ] = None
-    encoding: Annotated[str | None, option("Of a text file, if not UTF-8.", _TABLE, metavar="NAME")] = None
-    format: Annotated[
-        str | None, option("csv, tsv, parquet, feather or excel, if the ending does not say.", _TABLE)
-    ] = None
+    categorical: Texts = option(None, "Columns that are categories.", _TABLE, metavar="A,B")
+    numeric: Texts = option(None, "Columns that are numbers.", _TABLE, metavar="A,B")
+    drop: Texts = option(None, "Columns to leave out; the repaired file has them.", _TABLE, metavar="A,B")
+    missing: Texts = option(None, "Texts that mean a missing cell, such as ?.", _TABLE, metavar="A,B")
+    delimiter: str | None = option(
+        None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
+    )
+    encoding: str | None = option(None, "Of a text file, if not UTF-8.", _TABLE, metavar="NAME")
+    format: str | None = option(
+        None, "csv, tsv, parquet, feather or excel, if the ending does not say.", _TABLE
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions(FileOptions):
     """The file, what its columns mean, and the model that is explained."""
 
-    target: Annotated[str | None, option("The column to predict.", _TABLE, "--target", "-t")] = None
-    sensitive: Annotated[
-        Texts, option("The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
-    ] = None
-    privileged: Annotated[
-        Texts,
-        option(
-            "Its privileged value; repeat for several values, or one for each sensitive column. LOW..HIGH "
-            "for a quantity such as age.",
-            _TABLE,
-            "--privileged",
-            "-p",
-        ),
-    ] = None
-    positive: Annotated[
-        str | None, option("The favorable label of the target. Known for 0/1, true/false, yes/no.", _TABLE)
-    ] = None
-    model: Annotated[
-        str,
-        option(
-            "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic or svm; or the file of a "
-            "fitted model, which is explained and never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
-            _MODEL,
-            "--model",
-            "-m",
-        ),
-    ] = "hist-gradient-boosting"
-    trust_pickle: Annotated[
-        bool,
-        option(
-            "Open a .pkl or .joblib model. Opening it can run any program that is in it: do it only if you "
-            "know who made the file.",
-            _MODEL,
-            "--trust-pickle",
-        ),
-    ] = False
+    target: str | None = option(None, "The column to predict.", _TABLE, "--target", "-t")
+    sensitive: Texts = option(None, "The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
+    privileged: Texts = option(
+        None,
+        "Its privileged value; repeat for several values, or one for each sensitive column. LOW..HIGH for a "
+        "quantity such as age.",
+        _TABLE,
+        *("--privileged", "-p"),
+    )
+    positive: str | None = option(
+        None, "The favorable label of the target. Known for 0/1, true/false, yes/no.", _TABLE
+    )
+    model: str = option(
+        "hist-gradient-boosting",
+        "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic or svm; or the file of a fitted "
+        "model, which is explained and never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
+        _MODEL,
+        *("--model", "-m"),
+    )
+    trust_pickle: bool = option(
+        False,
+        "Open a .pkl or .joblib model. Opening it can run any program that is in it: do it only if you know "
+        "who made the file.",
+        _MODEL,
+        "--trust-pickle",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class FoldOptions:
     """What a model is measured on."""
 
-    folds: Annotated[
-        int | None,
-        option("Folds to measure on; by default 5, and 3 from 100,000 rows on.", _MEASURING, min=2),
-    ] = None
-    repeats: Repeats = None
-    edits: Annotated[
-        str | None,
-        option(
-            "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
-            _TABLE,
-            metavar="FILE",
-        ),
-    ] = None
+    folds: int | None = option(
+        None, "Folds to measure on; by default 5, and 3 from 100,000 rows on.", _MEASURING, min=2
+    )
+    repeats: int | None = repeats_option()
+    edits: str | None = option(
+        None,
+        "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
+        _TABLE,
+        metavar="FILE",
+    )
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The folds, as the Python functions take them."""
+        return {"n_folds": self.folds, "n_repeats": self.repeats}
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a command runs, and what it prints."""
 
-    json: Annotated[bool, option("Print one JSON object instead of tables.", _OUTPUT, "--json")] = False
-    quiet: Annotated[bool, option("No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")] = (
-        False
-    )
-    seed: Annotated[int, option("Of everything that is drawn.", _MODEL, min=0)] = 0
-    jobs: Annotated[
-        int | None, option("Threads; all cores by default. The result is the same.", _MODEL, min=1)
-    ] = None
+    json: bool = option(False, "Print one JSON object instead of tables.", _OUTPUT, "--json")
+    quiet: bool = option(False, "No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")
+    seed: int = option(0, "Of everything that is drawn.", _MODEL, min=0)
+    jobs: int | None = option(None, "Threads; all cores by default. The result is the same.", _MODEL, min=1)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -198,13 +192,15 @@ class RunOptions:
 class ReportOptions:
     """The report, and whether files are replaced."""
 
-    report: Annotated[
-        str | None, option("A page of HTML with all that was found.", _OUTPUT, metavar="FILE")
-    ] = None
-    redact: Annotated[
-        bool, option("Leave the values of single rows out of the report.", _OUTPUT, "--redact")
-    ] = False
-    force: Force = False
+    report: str | None = option(None, "A page of HTML with all that was found.", _OUTPUT, metavar="FILE")
+    redact: bool = option(False, "Leave the values of single rows out of the report.", _OUTPUT, "--redact")
+    force: bool = force_option()
+
+    @property
+    def written(self) -> list[str]:
+        """The files that are asked for, the table first and the report last."""
+        names = (getattr(self, "out", None), getattr(self, "edits", None), self.report)
+        return [name for name in names if name is not None]
 
     def check(self) -> None:
         """Raise an error, before any work, if the report cannot be made."""
@@ -215,22 +211,15 @@ class ReportOptions:
         if self.report == STANDARD:
             raise typer.BadParameter("--report - is not taken; give a file")
         for module in ("jinja2", "matplotlib"):
-            try:
-                __import__(module)
-            except ImportError as error:
-                raise MissingExtraError("--report", module, "report") from error
+            import_extra(module, "--report", "report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFiles(ReportOptions):
     """The files of a repair."""
 
-    out: Annotated[
-        str, option("The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE")
-    ]
-    edits: Annotated[str | None, option("The ledger: every edit, with why (CSV).", None, metavar="FILE")] = (
-        None
-    )
+    out: str = out_option()
+    edits: str | None = option(None, "The ledger: every edit, with why (CSV).", metavar="FILE")
 
 
 def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:
@@ -246,27 +235,19 @@ def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:
 class ConstraintOptions:
     """Which cells a repair may edit, and how rows are matched."""
 
-    frozen: Annotated[Texts, option("Columns that are never edited.", _REPAIR, metavar="A,B")] = None
-    editable: Annotated[Texts, option("The only columns that are edited.", _REPAIR, metavar="A,B")] = None
-    max_per_row: Annotated[int | None, option("Edits in a row, at most.", _REPAIR, min=1)] = None
-    group: Annotated[str, option("Whose rows are edited: both, unprivileged or privileged.", _REPAIR)] = (
-        "both"
+    frozen: Texts = option(None, "Columns that are never edited.", _REPAIR, metavar="A,B")
+    editable: Texts = option(None, "The only columns that are edited.", _REPAIR, metavar="A,B")
+    max_per_row: int | None = option(None, "Edits in a row, at most.", _REPAIR, min=1)
+    group: str = option("both", "Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
+    reject_if: Texts = option(
+        None,
+        "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
+        "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
+        _REPAIR,
+        metavar="NAME",
     )
-    reject_if: Annotated[
-        Texts,
-        option(
-            "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
-            "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
-            _REPAIR,
-            metavar="NAME",
-        ),
-    ] = None
-    plausible: Annotated[
-        bool, option("Only combinations of categories that occur.", _REPAIR, "--plausible")
-    ] = False
-    matcher: Annotated[str, option("How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)] = (
-        "nearest"
-    )
+    plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
+    matcher: str = option("nearest", "How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)
 
     def check(self, source: Source) -> None:
         """Raise an error, before any work, if the table lacks a column that is named."""
@@ -299,18 +280,14 @@ class ConstraintOptions:
 class SelectorOptions:
     """Which cells are edited."""
 
-    threshold: Annotated[
-        str,
-        option(
-            "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; auto tries "
-            "several on folds.",
-            _REPAIR,
-        ),
-    ] = "0.05"
-    selector: Annotated[str, option("threshold, budget, optimal or iterative.", _REPAIR)] = "threshold"
-    budget: Annotated[
-        float | None, option("Cells to edit at most: a number, or a share below 1.", _REPAIR)
-    ] = None
+    threshold: str = option(
+        "0.05",
+        "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; auto tries "
+        "several on folds.",
+        _REPAIR,
+    )
+    selector: str = option("threshold", "threshold, budget, optimal or iterative.", _REPAIR)
+    budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
     def params(self) -> dict[str, Any]:
         """Return the parameters of FairSHAP that the options stand for."""
@@ -318,20 +295,18 @@ class SelectorOptions:
         if name not in SELECTORS:
             raise typer.BadParameter(f"--selector {name} is not known; give one of {', '.join(SELECTORS)}")
         if self.threshold == "auto":
-            if name != "threshold" or budget is not None:
-                raise typer.BadParameter(
-                    "--threshold auto tries repairs by --selector threshold on folds; give a number"
-                )
-            return {"threshold": "auto"}
+            if name == "threshold" and budget is None:
+                return {"threshold": "auto"}
+            why = "tries repairs by --selector threshold on folds"
+            raise typer.BadParameter(f"--threshold auto {why}; give a number")
         try:
             threshold = float(self.threshold)
         except ValueError as error:
             raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
         if budget is None:
             if name == "budget":
-                raise typer.BadParameter(
-                    "--selector budget needs --budget: a number of cells such as 500, or a share such as 0.01"
-                )
+                what = "a number of cells such as 500, or a share such as 0.01"
+                raise typer.BadParameter(f"--selector budget needs --budget: {what}")
             selector = OptimalSubset(threshold) if name == "optimal" else Threshold(threshold)
         else:
             if name == "optimal":

@@ -15,7 +15,7 @@ from rich.table import Table
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
-from fairshap.cli._options import RunOptions, name_option
+from fairshap.cli._options import STANDARD, ReportOptions, RunOptions, name_option
 from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -64,6 +64,12 @@ class Output:
         if self.run.json:
             head = {"fairshap": fairshap.__version__, "schema": SCHEMA, "command": self.command}
             print(json.dumps(plain({**head, **result}), indent=2, ensure_ascii=False))
+
+    def written(self, files: ReportOptions, *, apart: bool = False) -> None:
+        """Print which files were written, if any; apart, after an empty line."""
+        names = [name for name in files.written if name != STANDARD]
+        if names:
+            self.line(("\n" if apart else "") + f"Written: {', '.join(names)}")
 
     @contextmanager
     def warnings(self, *, of_edits: bool = False) -> Iterator[None]:
@@ -156,15 +162,11 @@ def print_measures(
     cells: Callable[[str], tuple[Any, Any, Any]],
 ) -> None:
     """Print a line for each measure: three cells, the groups of a gap, and the meaning."""
-    pairs = {name: evaluation.measures.pair(0, name) for name in MEASURES}
-    output.table(
-        ["measure", *header, "between", "meaning"],
-        [
-            (one.label, *cells(name), " over ".join(pairs[name] or ()), one.description)
-            for name, one in MEASURES.items()
-        ],
-        left=(0, 4, 5),
-    )
+    rows = []
+    for name, one in MEASURES.items():
+        pair = " over ".join(evaluation.measures.pair(0, name) or ())
+        rows.append((one.label, *cells(name), pair, one.description))
+    output.table(["measure", *header, "between", "meaning"], rows, left=(0, 4, 5))
     print_notes(output, evaluation)
 
 
@@ -174,18 +176,11 @@ def print_levels(
     """Print the main measures of many models with intervals, between named columns of their frame."""
     main = {name: one.label for name, one in MEASURES.items() if one.is_main}
     after = after or {}
-    output.table(
-        [*before.values(), *main.values(), "cells edited", *after.values()],
-        [
-            (
-                *(line[name] for name in before),
-                *(f"{line[m]:.3f} [{line[f'{m}_low']:.3f}, {line[f'{m}_high']:.3f}]" for m in main),
-                f"{line['share']:.2%}",
-                *(line[name] for name in after),
-            )
-            for _, line in frame.iterrows()
-        ],
-    )
+    rows = []
+    for _, line in frame.iterrows():
+        levels = [f"{line[m]:.3f} [{line[f'{m}_low']:.3f}, {line[f'{m}_high']:.3f}]" for m in main]
+        rows.append((*line[[*before]], *levels, f"{line['share']:.2%}", *line[[*after]]))
+    output.table([*before.values(), *main.values(), "cells edited", *after.values()], rows)
 
 
 def print_notes(output: Output, evaluation: Evaluation) -> None:

@@ -2,23 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 import typer
 
 from fairshap import FairSHAP, _io
+from fairshap._io.document import cell_text
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._files import Repaired, find_repair
 from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option, split
 from fairshap.cli._output import plain
-from fairshap.exceptions import GroupError, TargetError
+from fairshap.exceptions import FairshapError, GroupError, TargetError
 
 # Pairs of labels whose positive one goes without saying, the positive one second.
-_KNOWN = [("0", "1"), ("-1", "1"), ("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t")]
-_KNOWN += [("negative", "positive"), ("neg", "pos")]
+_KNOWN = "0 1, -1 1, false true, no yes, n y, f t, negative positive, neg pos"
 
 # Different numbers from which on a sensitive column is a quantity, whose privileged values are a range.
 _QUANTITY = 32
@@ -30,6 +30,7 @@ _RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
 class CommandTable:
     """A table with its target and its groups, and notes on what was inferred."""
 
+    task: TaskOptions
     source: _io.Source
     X: pd.DataFrame
     y: pd.Series
@@ -37,18 +38,23 @@ class CommandTable:
     sensitive: Any
     privileged: Any
     positive: Any
-    repaired: Repaired | None = None
-    notes: list[str] = field(default_factory=list)
+    repaired: Repaired | None
+    notes: list[str]
 
     @property
     def who(self) -> dict[str, Any]:
         """The sensitive attribute, as the Python functions take it."""
         return {"sensitive": self.sensitive, "privileged": self.privileged}
 
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The whole table, as the Python functions take it."""
+        return {"X": self.X, "y": self.y, **self.who, "positive": self.positive}
+
     def describe(self) -> dict[str, Any]:
-        """Return the table and its columns as JSON takes them."""
+        """Return the table, its columns and the model as JSON takes them."""
         privileged = self.privileged
-        return {
+        data = {
             "name": self.source.name,
             "sha256": self.source.checksum,
             "rows": len(self.X),
@@ -60,6 +66,7 @@ class CommandTable:
             "repaired": self.repaired is not None,
             "repair": None if self.repaired is None else asdict(self.repaired),
         }
+        return {"data": data, "model": self.task.model}
 
     def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
         """Return the report on what was found, as the bytes of its file."""
@@ -94,10 +101,8 @@ def read_source(options: FileOptions) -> _io.Source:
 def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
     """Return the table and what its columns mean; the ledger is that of a repaired table."""
     source = read_source(task)
-    frame, built_in = source.frame, source.dataset
-    notes: list[str] = []
-    names = list(task.sensitive or ())
-    target = task.target
+    frame, built_in, notes = source.frame, source.dataset, []
+    names, target = list(task.sensitive or ()), task.target
     if built_in is not None:
         target = target or str(built_in.y.name)
         names = names or [built_in.sensitive]
@@ -123,17 +128,9 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
         if name != target and inferred.note
     ]
     repaired, said = find_repair(source, task, ledger)
-    return CommandTable(
-        source=source,
-        X=frame.drop(columns=target),
-        y=y,
-        target=target,
-        sensitive=names[0] if len(names) == 1 else names,
-        privileged=privileged,
-        positive=positive,
-        repaired=repaired,
-        notes=[*notes, *([said] if said else [])],
-    )
+    notes += [said] if said else []
+    X, sensitive = frame.drop(columns=target), names[0] if len(names) == 1 else names
+    return CommandTable(task, source, X, y, target, sensitive, privileged, positive, repaired, notes)
 
 
 def _not_given(option: str, what: str, columns: Any) -> typer.BadParameter:
@@ -152,6 +149,10 @@ def _values(column: pd.Series) -> list[Any]:
 def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
     """Return the privileged values of the sensitive columns as the table has them."""
     values = {name: _values(frame[name]) for name in names}
+
+    def find(text: str, name: str) -> Any:
+        return _find("privileged", text, name, values[name], GroupError)
+
     if not texts:
         said = "; ".join(f"{name!r} holds {listing(map(plain, values[name]))}" for name in names)
         raise typer.BadParameter(f"--privileged is not given, and it is never guessed; {said}")
@@ -161,7 +162,7 @@ def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) ->
                 f"--privileged is given {len(texts)} times for {len(names)} sensitive columns; give one "
                 "value for each, in their order"
             )
-        return tuple(_find(text, name, values[name]) for text, name in zip(texts, names, strict=True))
+        return tuple(find(text, name) for text, name in zip(texts, names, strict=True))
     name = names[0]
     numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
     bounds = _RANGE.match(texts[0]) if numeric and len(texts) == 1 else None
@@ -173,7 +174,7 @@ def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) ->
             f"column {name!r} is a quantity with {len(values[name])} different values; give a range for "
             f"--privileged, such as {middle:g}.. or ..{middle:g}."
         )
-    found = [_find(text, name, values[name]) for text in texts]
+    found = [find(text, name) for text in texts]
     return found[0] if len(found) == 1 else found
 
 
@@ -181,42 +182,25 @@ def _read_range(first: str | None, last: str | None) -> pd.Interval:
     """Return the range of values between two ends, both included; without an end, all on that side."""
     low, high = float(first or "-inf"), float(last or "inf")
     if low > high:
-        raise typer.BadParameter(
-            f"--privileged {first}..{last} is upside down: the smaller end comes first; give {last}..{first}"
-        )
+        hint = f"the smaller end comes first; give {last}..{first}"
+        raise typer.BadParameter(f"--privileged {first}..{last} is upside down: {hint}")
     return pd.Interval(low, high, closed="both")
 
 
-def _find(text: str, name: str, values: list[Any]) -> Any:
-    value = find_value(text, values)
-    if value is None:
-        raise GroupError(_unknown_value("--privileged", text, name, values))
-    return value
-
-
-def find_value(text: str, values: Sequence[Any]) -> Any:
-    """Return the value that a text stands for, None if there is none.
-
-    >>> find_value("1", [0, 1]), find_value("True", [False, True]), find_value("male", ["Male"])
-    (1, True, None)
-    """
+def _find(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
+    """Return the value of a column that the text of an option stands for."""
     for value in values:
         if str(value) == text:
             return value
-    try:
+    with suppress(ValueError):
         number = float(text)
-    except ValueError:
-        return None
-    for value in values:
-        if not isinstance(value, str) and isinstance(plain(value), (int, float)) and value == number:
-            return value
-    return None
-
-
-def _unknown_value(option: str, text: str, column: str, values: Sequence[Any]) -> str:
-    return (
-        f"{option} {shlex.quote(text)} does not occur in column {column!r}, which holds "
-        f"{listing(map(plain, values))}.{did_you_mean(text, [plain(value) for value in values])}"
+        for value in values:
+            if not isinstance(value, str) and isinstance(plain(value), (int, float)) and value == number:
+                return value
+    known = [plain(value) for value in values]
+    raise error(
+        f"--{option} {shlex.quote(text)} does not occur in column {column!r}, which holds {listing(known)}."
+        f"{did_you_mean(text, known)}"
     )
 
 
@@ -233,12 +217,10 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
         column = column.astype(object)
     if len(values) < 2:
         raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
-    positive = None if asked is None else find_value(asked, values)
-    if asked is not None and positive is None:
-        raise TargetError(_unknown_value("--positive", asked, name, values))
+    positive = None if asked is None else _find("positive", asked, name, values, TargetError)
     if len(values) > 2:
-        shown = listing([plain(value) for value in values], limit=5)
         if positive is None:
+            shown = listing(map(plain, values), limit=5)
             raise TargetError(
                 f"column {name!r}, the target, has {len(values)} different values, {shown}; name the "
                 "favorable one with --positive, and all others count as one."
@@ -249,19 +231,14 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
         positive = _known_positive(values)
         if positive is None:
             first, second = (shlex.quote(str(value)) for value in values)
-            raise TargetError(
-                f"which label of {name!r} is the favorable one? Give --positive {first} or "
-                f"--positive {second}."
-            )
+            hint = f"Give --positive {first} or --positive {second}."
+            raise TargetError(f"which label of {name!r} is the favorable one? {hint}")
         notes.append(f"positive label {plain(positive)!r}, of {listing(map(plain, values))}")
     return column, positive
 
 
 def _known_positive(values: list[Any]) -> Any:
     """Return the positive one of two labels, if that is known."""
-    texts = {}
-    for value in values:
-        number = plain(value)
-        is_whole = isinstance(number, float) and number.is_integer()
-        texts[str(int(number)) if is_whole else str(value).casefold()] = value
-    return next((texts[good] for bad, good in _KNOWN if set(texts) == {bad, good}), None)
+    texts = {cell_text(plain(value)).casefold(): value for value in values}
+    pairs = (pair.split() for pair in _KNOWN.split(", "))
+    return next((texts[good] for bad, good in pairs if set(texts) == {bad, good}), None)

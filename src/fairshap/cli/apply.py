@@ -3,15 +3,21 @@
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-import typer
 
 from fairshap import Edits
 from fairshap._io import MARKED, Source
 from fairshap.cli._files import check_writable, how_to_check, repaired_files, write_all
-from fairshap.cli._options import FileOptions, Force, RunOptions, is_standard, option
+from fairshap.cli._options import (
+    FileOptions,
+    RunOptions,
+    argument,
+    force_option,
+    is_standard,
+    option,
+    out_option,
+)
 from fairshap.cli._output import Output
 from fairshap.cli._problem import read_source
 from fairshap.edits._ledger import Checksums
@@ -19,17 +25,15 @@ from fairshap.exceptions import FileError
 
 
 def apply(
-    edits: Annotated[str, typer.Argument(metavar="EDITS", help="The ledger that fairshap repair wrote.")],
+    edits: str = argument("The ledger that fairshap repair wrote.", "EDITS"),
+    *,
     file: FileOptions,
     run: RunOptions,
-    out: Annotated[
-        str, option("The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE")
-    ],
-    again: Annotated[
-        str | None,
-        option("The ledger again, with the checksum of the written table.", None, "--edits", metavar="FILE"),
-    ] = None,
-    force: Force = False,
+    out: str = out_option(),
+    again: str | None = option(
+        None, "The ledger again, with the checksum of the written table.", None, "--edits", metavar="FILE"
+    ),
+    force: bool = force_option(),
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
     output = Output("apply", run, to_stderr=is_standard(out, again, run))
@@ -40,16 +44,16 @@ def apply(
     check_writable([out, again], force=force, sources=[source.path, Path(edits)])
     # Before any work: a name that tells no format is an error.
     source.format_for(out)
-    table, content = repaired_files(
-        source, out, ledger, ledger=Path(edits).read_bytes() if again is None else None
-    )
+    kept = Path(edits).read_bytes() if again is None else None
+    table, content = repaired_files(source, out, ledger, ledger=kept)
     write_all([(again, lambda: content)], lambda: source.save(out, table, force=force), force=force)
     rows = len(set(ledger.row.tolist()))
     written = ", ".join(name for name in (out, again) if name is not None)
     output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")
     if len(ledger):
         output.line(how_to_check(out, measured=False))
-        if again is None and not _is_known(edits, source, out, table):
+        is_known = again is not None or source.format_for(out) in MARKED
+        if not is_known and Checksums.read(edits).repaired != sha256(table).hexdigest():
             output.note(
                 f"{edits!r} was not written with this table, and nothing in a file of this format can tell "
                 "later that it is repaired; give --edits FILE for a ledger that does."
@@ -63,11 +67,6 @@ def apply(
     )
 
 
-def _is_known(edits: str, source: Source, out: str, table: bytes) -> bool:
-    """Say whether a table is known as repaired, by its own mark or by the ledger."""
-    return source.format_for(out) in MARKED or Checksums.read(edits).repaired == sha256(table).hexdigest()
-
-
 def _read_alike(file: FileOptions, ledger: Edits) -> Source:
     """Return the table, its columns read as they were when the ledger was made."""
     source = read_source(file)
@@ -76,6 +75,5 @@ def _read_alike(file: FileOptions, ledger: Edits) -> Source:
     differ = [name for name in numbers if name in texts]
     if not differ:
         return source
-    return read_source(
-        replace(file, categorical=[*(file.categorical or []), *(f'"{name}"' for name in differ)])
-    )
+    quoted = [f'"{name}"' for name in differ]
+    return read_source(replace(file, categorical=[*(file.categorical or []), *quoted]))

@@ -1,6 +1,6 @@
 """``fairshap audit``: how unfair, for whom, through which columns and which rows."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from fairshap._models import is_frozen
 from fairshap._problem.target import steps
 from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
-from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, option
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures, records
 from fairshap.cli._problem import CommandTable
 from fairshap.model_selection import evaluate, evaluate_fitted
@@ -24,30 +24,18 @@ def audit(
     run: RunOptions,
     page: ReportOptions,
     on: FoldOptions,
-    threshold: Annotated[
-        float, typer.Option(help="The smallest Shapley value of a cell that is counted.")
-    ] = 0.05,
-    top: Annotated[int, typer.Option(min=0, help="Rows to show.")] = 10,
+    threshold: float = option(0.05, "The smallest Shapley value of a cell that is counted."),
+    top: int = option(10, "Rows to show.", min=0),
 ) -> None:
     """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
     output = Output("audit", run)
-    page.check()
-    problem, estimator = open_task(output, task, ledger=on.edits, others=[page.report], force=page.force)
-    who = {**problem.who, "positive": problem.positive}
+    problem, estimator = open_task(output, task, page, on)
     with output.warnings():
         if is_frozen(estimator):
-            measured = evaluate_fitted(estimator, problem.X, problem.y, **who)
+            measured = evaluate_fitted(estimator, **problem.inputs)
         else:
-            measured = evaluate(
-                problem.X,
-                problem.y,
-                estimator,
-                **who,
-                methods=["baseline"],
-                n_folds=on.folds,
-                n_repeats=on.repeats,
-                **run.params,
-            )
+            how = {**problem.inputs, **on.params, **run.params}
+            measured = evaluate(estimator=estimator, methods=["baseline"], **how)
         repair = FairSHAP(estimator, **problem.who, threshold=threshold, **run.params)
         repair.fit(problem.X, problem.y)
 
@@ -55,15 +43,11 @@ def audit(
             return problem.report(context, page, repair, evaluation=measured, audit=True)
 
         write_all([(page.report, report)], force=page.force)
-    groups = measured.groups()
-    columns, rows = _columns(repair), _rows(repair, problem, top)
+    groups, columns, rows = measured.groups(), _columns(repair), _rows(repair, problem, top)
     _print(output, problem, measured, groups, columns, rows)
-    if page.report is not None:
-        output.line()
-        output.line(f"Written: {page.report}")
+    output.written(page, apart=True)
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         rows_held_out=measured.folds is not None,
         **describe_folds(measured),
         measures=describe_measures(measured)[0],
@@ -78,15 +62,13 @@ def _columns(repair: FairSHAP) -> pd.DataFrame:
     """Return one line for each column: what it adds to the risk, the most first."""
     phi, names = repair.explanation_.values, repair.explanation_.feature_names
     counts = pd.Series(repair.edits_.column, dtype=object).value_counts()
-    frame = pd.DataFrame(
-        {
-            "column": [str(name) for name in names],
-            "mean_attribution": np.nanmean(phi, axis=0),
-            "largest_attribution": np.nanmax(phi, axis=0),
-            "cells": [int(counts.get(name, 0)) for name in names],
-        }
-    )
-    return frame.sort_values("mean_attribution", ascending=False, ignore_index=True)
+    found = {
+        "column": [str(name) for name in names],
+        "mean_attribution": np.nanmean(phi, axis=0),
+        "largest_attribution": np.nanmax(phi, axis=0),
+        "cells": [int(counts.get(name, 0)) for name in names],
+    }
+    return pd.DataFrame(found).sort_values("mean_attribution", ascending=False, ignore_index=True)
 
 
 def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
@@ -129,35 +111,24 @@ def _print(
     rows: pd.DataFrame,
 ) -> None:
     line = measured.frame().iloc[0]
+
+    def cells(name: str) -> tuple[Any, Any, Any]:
+        return line[name], line[f"{name}_low"], line[f"{name}_high"]
+
     rows_of = "held-out rows" if measured.folds else "the rows of the table"
     output.line(f"How unfair: the model on {rows_of}, with 95 % intervals")
-    print_measures(
-        output,
-        measured,
-        ("value", "from", "to"),
-        lambda name: (line[name], line[f"{name}_low"], line[f"{name}_high"]),
-    )
-    output.line()
-    output.line(f"For whom: by {problem.sensitive!r}")
+    print_measures(output, measured, ("value", "from", "to"), cells)
+    output.line(f"\nFor whom: by {problem.sensitive!r}")
     names = ["rows", "base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr"]
     head = ["group", "rows", "base rate", "predicted", "true positives", "precision", "accuracy", "DR"]
     output.table(head, [(one["group"], *(one[name] for name in names)) for _, one in groups.iterrows()])
     few = groups["group"][groups["few"]]
     if len(few):
         output.line(f"Too few rows to be compared (under {MIN_COMPARED}): {', '.join(few)}.")
-    output.line()
-    output.line("Through which columns: what each adds to the risk")
-    output.table(
-        ["column", "mean", "largest", "cells to edit"],
-        [tuple(one) for one in columns.head(10).itertuples(index=False)],
-    )
+    output.line("\nThrough which columns: what each adds to the risk")
+    output.table(["column", "mean", "largest", "cells to edit"], columns.head(10).itertuples(index=False))
     if len(rows):
-        output.line()
-        output.line(
-            "Which rows: the largest risks, and the value that adds the most (rows are counted from 0)"
-        )
-        output.table(
-            ["row", "group", "risk", "column", "value", "reference has", "adds"],
-            [(str(one[0]), *one[1:-1]) for one in rows.itertuples(index=False)],
-            left=(1, 3),
-        )
+        said = "the largest risks, and the value that adds the most (rows are counted from 0)"
+        output.line(f"\nWhich rows: {said}")
+        head = ["row", "group", "risk", "column", "value", "reference has", "adds"]
+        output.table(head, [(str(one[0]), *one[1:-1]) for one in rows.itertuples(index=False)], left=(1, 3))

@@ -1,7 +1,7 @@
 """``fairshap repair``: the repaired table and the ledger."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,15 +12,14 @@ from fairshap._models import is_frozen
 from fairshap.cli._files import how_to_check, repaired_files, write_all
 from fairshap.cli._models import check_trainable, make_model, open_task
 from fairshap.cli._options import (
-    STANDARD,
     ConstraintOptions,
-    Repeats,
     RunOptions,
     SelectorOptions,
     TableFiles,
     TaskOptions,
     is_standard,
     option,
+    repeats_option,
     selector_of,
 )
 from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures, records
@@ -34,31 +33,25 @@ def repair(
     limits: ConstraintOptions,
     run: RunOptions,
     files: TableFiles,
-    retrain: Annotated[
-        str | None,
-        option("What to train before and after, to measure the repair, if --model is a file.", "Model"),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        option(
-            "Folds to measure before and after on; by default 5, and 3 from 100,000 rows on. 0 for none but "
-            "in a report.",
-            "Measuring",
-            min=0,
-        ),
-    ] = None,
-    repeats: Repeats = None,
+    retrain: str | None = option(
+        None, "What to train before and after, to measure the repair, if --model is a file.", "Model"
+    ),
+    folds: int | None = option(
+        None,
+        "Folds to measure before and after on; by default 5, and 3 from 100,000 rows on. 0 for none but in a "
+        "report.",
+        "Measuring",
+        min=0,
+    ),
+    repeats: int | None = repeats_option(),
 ) -> None:
     """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
     output = Output("repair", run, to_stderr=is_standard(files.out, files.edits, run))
-    files.check()
-    problem, estimator = open_task(
-        output, task, out=files.out, others=[files.edits, files.report], force=files.force, limits=limits
-    )
+    problem, estimator = open_task(output, task, files, limits=limits)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     made, measured = repair_table(output, problem, estimator, retrained, selector, limits, folds, repeats)
-    write_repair(context, task, files, problem, made, measured)
-    print_repair(output, task, files, problem, made, measured)
+    write_repair(context, files, problem, made, measured)
+    print_repair(output, files, problem, made, measured)
 
 
 def repair_table(
@@ -107,11 +100,8 @@ def repair_table(
         return repair, None
     with output.warnings():
         evaluation = evaluate(
-            problem.X,
-            problem.y,
-            retrained,
-            **problem.who,
-            positive=problem.positive,
+            estimator=retrained,
+            **problem.inputs,
             # With the very same estimator, so that a fold's baseline is also the model that is explained.
             methods={"before": None, "after": with_params(repair, verbose=0)},
             n_folds=folds,
@@ -122,84 +112,65 @@ def repair_table(
 
 
 def write_repair(
-    context: typer.Context,
-    task: TaskOptions,
-    files: TableFiles,
-    problem: CommandTable,
-    repair: FairSHAP,
-    measured: Evaluation | None,
+    context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    out, force, has_ledger = files.out, files.force, files.edits is not None
-    settings = _settings(task, problem, repair)
-    content, ledger = repaired_files(
-        problem.source, out, repair.edits_, has_ledger=has_ledger, settings=settings
-    )
+    source, out, force, has_ledger = problem.source, files.out, files.force, files.edits is not None
+    settings = _settings(problem, repair)
+    content, ledger = repaired_files(source, out, repair.edits_, has_ledger=has_ledger, settings=settings)
 
     def report() -> bytes:
         return problem.report(context, files, repair, evaluation=measured)
 
     asked = [(files.report, report), (files.edits, lambda: ledger)]
-    write_all(asked, lambda: problem.source.save(out, content, force=force), force=force)
+    write_all(asked, lambda: source.save(out, content, force=force), force=force)
 
 
-def _settings(task: TaskOptions, problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
+def _settings(problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
     """Return how a repair was made, for the mark of the table; of a model's file only the name."""
-    found = problem.describe()
+    found = problem.describe()["data"]
     told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
-    told |= {"model": Path(task.model).name, "threshold": repair.threshold_, "seed": repair.random_state}
+    told |= {
+        "model": Path(problem.task.model).name,
+        "threshold": repair.threshold_,
+        "seed": repair.random_state,
+    }
     told |= {"selector": repr(repair.selector), "matcher": str(repair.matcher)}
     told["constraints"] = "" if repair.constraints is None else ", ".join(repair.constraints.given())
     return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 
 
 def print_repair(
-    output: Output,
-    task: TaskOptions,
-    files: TableFiles,
-    problem: CommandTable,
-    repair: FairSHAP,
-    measured: Evaluation | None,
+    output: Output, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Evaluation | None
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""
+    found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
     if measured is not None:
         _print_before_and_after(output, measured)
+        found = describe_folds(measured)
+        found["before"], found["after"] = describe_measures(measured)
+        found["change"] = records(measured.differences())[1]
     frame, cells = repair.edits_.frame(), problem.X.size
-    output.line(
-        f"{len(frame):,} of {cells:,} cells ({len(frame) / cells:.2%}) were replaced, in "
-        f"{frame['row'].nunique():,} rows."
-    )
+    share, n_rows = len(frame) / cells, frame["row"].nunique()
+    output.line(f"{len(frame):,} of {cells:,} cells ({share:.2%}) were replaced, in {n_rows:,} rows.")
     if len(frame):
         counts = frame["column"].value_counts()
         output.line("By column: " + ", ".join(f"{name} {n:,}" for name, n in counts.items()) + ".")
-        output.line()
-        output.line("The largest edits (rows are counted from 0)")
-        output.table(
-            ["row", "column", "old", "new", "from row", "Shapley value"],
-            [
-                (str(one.row), one.column, one.old, one.new, str(one.reference), one.phi)
-                for one in frame.nlargest(10, "phi").itertuples()
-            ],
-            left=(1,),
-        )
-    written = [name for name in (files.out, files.edits, files.report) if name not in (None, STANDARD)]
-    if written:
-        output.line()
-        output.line(f"Written: {', '.join(written)}")
+        output.line("\nThe largest edits (rows are counted from 0)")
+        largest = [
+            (str(one.row), one.column, one.old, one.new, str(one.reference), one.phi)
+            for one in frame.nlargest(10, "phi").itertuples()
+        ]
+        output.table(["row", "column", "old", "new", "from row", "Shapley value"], largest, left=(1,))
+    output.written(files, apart=True)
     # A note on a table that was repaired before says it already.
     if len(frame) and problem.repaired is None:
         output.line(how_to_check(files.out, measured=measured is not None))
     if len(frame) and files.edits is None and problem.source.format_for(files.out) not in MARKED:
         output.line("Without a ledger (--edits FILE) nothing tells later that the table is repaired.")
     selector, threshold = selector_of(repair)
-    found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
-    if measured is not None:
-        found = describe_folds(measured)
-        found["before"], found["after"] = describe_measures(measured)
-        found["change"] = records(measured.differences())[1]
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         selector=selector,
         threshold=threshold,
         edits=len(frame),

@@ -1,6 +1,6 @@
 """``fairshap tune``: which repair does the most within what can be accepted."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -16,6 +16,8 @@ from fairshap.cli._options import (
     ReportOptions,
     RunOptions,
     TaskOptions,
+    Texts,
+    option,
     selector_of,
     split,
 )
@@ -31,52 +33,30 @@ def tune(
     run: RunOptions,
     page: ReportOptions,
     on: FoldOptions,
-    max_accuracy_drop: Annotated[
-        float, typer.Option(min=0, max=1, help="How much accuracy a repair may lose.")
-    ] = 0.01,
-    max_edits: Annotated[
-        float | None, typer.Option(min=0, help="Cells to edit at most: a number, or a share below 1.")
-    ] = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            help=f"What is minimized: {', '.join(OBJECTIVES)}, where fairness is the mean "
-            "of DR, DP and EO; or weights such as dr=1,dp=6."
-        ),
-    ] = "fairness",
-    selectors: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="threshold, optimal, iterative; all by default.")
-    ] = None,
-    counterfactuals: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B",
-            help="Rows that get a counterfactual: none, edited, all, or a number for those with at least "
-            "that risk. None by default; counterfactuals need the Python API to be written.",
-        ),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Candidates to show.")] = 10,
+    max_accuracy_drop: float = option(0.01, "How much accuracy a repair may lose.", min=0, max=1),
+    max_edits: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", min=0),
+    objective: str = option(
+        "fairness",
+        f"What is minimized: {', '.join(OBJECTIVES)}, where fairness is the mean of DR, DP and EO; or "
+        "weights such as dr=1,dp=6.",
+    ),
+    selectors: Texts = option(None, "threshold, optimal, iterative; all by default.", metavar="A,B"),
+    counterfactuals: Texts = option(
+        None,
+        "Rows that get a counterfactual: none, edited, all, or a number for those with at least that risk. "
+        "None by default; counterfactuals need the Python API to be written.",
+        metavar="A,B",
+    ),
+    top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
     """Try many repairs on folds and say which to take."""
     output = Output("tune", run)
-    page.check()
-    problem, estimator = open_task(
-        output,
-        task,
-        ledger=on.edits,
-        others=[page.report],
-        force=page.force,
-        limits=limits,
-        trains="tuning trains the model again",
-    )
+    problem, estimator = open_task(output, task, page, on, limits, trains="tuning trains the model again")
     more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
     with output.warnings():
         tuning = try_repairs(
-            problem.X,
-            problem.y,
-            estimator,
-            **problem.who,
-            positive=problem.positive,
+            estimator=estimator,
+            **problem.inputs,
             objective=_objective(objective),
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
@@ -84,8 +64,7 @@ def tune(
             reject_if=limits.rejections(),
             constraints=limits.constraints(),
             matcher=limits.matcher,
-            n_folds=on.folds,
-            n_repeats=on.repeats,
+            **on.params,
             **run.params,
             **more,
         )
@@ -96,24 +75,16 @@ def tune(
 
         write_all([(page.report, report)], force=page.force)
     frame = tuning.frame()
-    output.line(tuning.reason)
-    output.line()
-    print_levels(
-        output,
-        frame.head(top),
-        {"name": "candidate", "objective": "objective"},
-        {"allowed": "allowed", "on_front": "on front"},
-    )
+    output.line(f"{tuning.reason}\n")
+    before = {"name": "candidate", "objective": "objective"}
+    print_levels(output, frame.head(top), before, {"allowed": "allowed", "on_front": "on front"})
     if tuning.noise_level is not None:
         print_noise(output, tuning.evaluation)
-    output.line()
     head = "The repair" if tuning.is_repair else "If a repair is wanted"
-    output.line(f"{head}: {options_of(tuning.repair)}")
-    if page.report is not None:
-        output.line(f"Written: {page.report}")
+    output.line(f"\n{head}: {options_of(tuning.repair)}")
+    output.written(page)
     output.json(
-        data=problem.describe(),
-        model=task.model,
+        **problem.describe(),
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
@@ -127,10 +98,9 @@ def _objective(text: str) -> Any:
     """Return the name of an objective, or its weights."""
     if "=" not in text:
         if text not in OBJECTIVES:
-            known = listing(OBJECTIVES)
             raise typer.BadParameter(
-                f"--objective {text} is not known; give one of {known}, or weights such as dr=1,dp=6."
-                f"{did_you_mean(text, OBJECTIVES)}"
+                f"--objective {text} is not known; give one of {listing(OBJECTIVES)}, or weights such as "
+                f"dr=1,dp=6.{did_you_mean(text, OBJECTIVES)}"
             )
         return text
     weights: dict[str, float] = {}
@@ -146,14 +116,15 @@ def _objective(text: str) -> Any:
     return weights
 
 
-def _counterfactuals(texts: list[str] | None) -> list[Any]:
+def _counterfactuals(texts: Texts) -> list[Any]:
+    known = {"none": None, "edited": "edited", "all": "all"}
     names = split(texts) or ["none"]
     for name in names:
-        if name not in ("none", "edited", "all") and not _is_number(name):
+        if name not in known and not _is_number(name):
             raise typer.BadParameter(
                 f"--counterfactuals {name} is not known; give none, edited, all or a number"
             )
-    return [None if name == "none" else float(name) if _is_number(name) else name for name in names]
+    return [known[name] if name in known else float(name) for name in names]
 
 
 def _is_number(text: str) -> bool:

@@ -12,8 +12,7 @@ from fairshap._typing import Bools, Floats, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
-from fairshap.metrics import ParityBound
-from fairshap.metrics._tables import parity_bound, row_risks
+from fairshap.metrics import row_risks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +82,7 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
 
 
 class Evidence:
-    """A repair whose effect on each row, and on the bound, is measured when it is first asked for."""
+    """A repair whose effect on each row is measured when it is first asked for."""
 
     def __init__(self, explanation: Explanation, edits: Edits) -> None:
         self.explanation = explanation
@@ -92,31 +91,5 @@ class Evidence:
     @cached_property
     def certificate(self) -> Certificate:
         """What the edits did to each row."""
-        return certify(self.explanation, self.edits, self._repaired())
-
-    @cached_property
-    def bounds(self) -> tuple[tuple[ParityBound, float], tuple[ParityBound, float]]:
-        """The bound on demographic parity, and demographic parity itself, before and after."""
-        risk = self.explanation.risk_function
-        after = Risk(risk.scorer, risk.problem.with_cells(self._repaired()))
-        return _bound(risk), _bound(after)
-
-    def bounds_frame(self) -> Native:
-        """Return the bounds as a frame of two lines, before and after."""
-        bounds = [bound for bound, _ in self.bounds]
-        names = ("bound", "score_parity", "risk_unprivileged", "risk_privileged", "total_variation")
-        data: dict[str, Any] = {"table": ["before", "after"]}
-        data |= {name: [getattr(bound, name) for bound in bounds] for name in names[:2]}
-        data["demographic_parity"] = [parity for _, parity in self.bounds]
-        data |= {name: [getattr(bound, name) for bound in bounds] for name in (*names[2:], "is_vacuous")}
-        return make_frame(self.explanation.problem.table.store.library, data)
-
-    def _repaired(self) -> Native:
-        return self.edits.apply(self.explanation.problem.own.native)
-
-
-def _bound(risk: Risk) -> tuple[ParityBound, float]:
-    """Return the bound of a table, and the gap in its rate of positive predictions."""
-    bound = parity_bound(risk)
-    positive, side = risk.scorer(risk.problem.table.native) > 0.5, risk.problem.groups.side
-    return bound, abs(float(positive[side == 1].mean() - positive[side == 0].mean()))
+        repaired = self.edits.apply(self.explanation.problem.own.native)
+        return certify(self.explanation, self.edits, repaired)

@@ -28,11 +28,10 @@ sample_weight : array-like, optional
     The weights of the rows.
 """
 
-from fairshap.mitigation._augmentation import CounterfactualAugmenter
 from fairshap.mitigation._classifier import MitigatedClassifier, Prepared, prepare
 from fairshap.mitigation._impact import DisparateImpactRemover
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
-from fairshap.mitigation._reweighing import Reweigher
+from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
 
 __all__ = [
     "SensitiveRemover",

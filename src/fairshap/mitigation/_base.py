@@ -1,20 +1,24 @@
-"""The base of every mitigation: it holds the sensitive attribute, validates tables and reads them."""
+"""What all mitigations share: the sensitive attribute, tables that are checked and read, and their groups."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
-from imblearn.base import SamplerMixin
+import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairshap._frames import Table, open_store
-from fairshap._problem import Privileged, Problem
-from fairshap._typing import Native
-from fairshap.exceptions import InputError
+from fairshap._frames import Table, open_store, read_column
+from fairshap._messages import did_you_mean, listing, warn
+from fairshap._problem import Privileged, Problem, read_attribute, split_quantity
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import GroupError, InputError, UnseenGroupsWarning
 
 
 class Mitigator(BaseEstimator):
-    """Holds the sensitive attribute and reads the groups as FairSHAP does."""
+    """The base of every mitigation: it holds the attribute and reads the groups as FairSHAP does."""
 
     #: Whether the rows to predict must be transformed too, or the training rows only.
     transforms_test_rows: ClassVar[bool] = False
@@ -70,22 +74,108 @@ class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):
         raise NotImplementedError
 
 
-class Sampler(SamplerMixin, Mitigator):
-    """Changes the training rows only; a subclass defines ``fit_resample``."""
-
-    def fit(self, X: Native, y: Any, **params: Any) -> Self:
-        """Do what :meth:`fit_resample` does without returning the rows."""
-        self.fit_resample(X, y, **params)
-        return self
-
-    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
-        """Serve imbalanced-learn's mixin, whose own fit_resample would drop the index."""
-        X, y = self.fit_resample(X, y, **params)
-        return X, y
-
-
-def check_share(value: Any, name: str) -> float:
-    """Return a parameter that must be a number from 0 to 1."""
+def check_share(value: Any, name: str) -> None:
+    """Raise an error unless a parameter is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise InputError(f"{name}={value!r} must be a number from 0 to 1.", parameter=name)
-    return float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeReader:
+    """Reads the attribute from where it was in training: ``columns`` of the table, or beside it (none)."""
+
+    name: Any
+    columns: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "AttributeReader":
+        return cls(problem.groups.name, () if problem.added else problem.columns, len(problem.columns))
+
+    def read(self, table: Table, sensitive_features: Any) -> Table:
+        """Return the attribute of some rows as a table of its own."""
+        if self.columns:
+            if sensitive_features is not None:
+                raise InputError(
+                    f"the sensitive attribute is the column {self.name!r} of X and sensitive_features is "
+                    "given too; leave sensitive_features out."
+                )
+            return Table.read(table.store.compose(self.columns))
+        if sensitive_features is None:
+            raise InputError(
+                "the sensitive attribute was given beside the table when fitting; give sensitive_features, "
+                "one value for each row, for these rows too."
+            )
+        frame = read_column(sensitive_features, "sensitive")
+        if frame.shape != (table.n_rows, self.width):
+            needed = f"{table.n_rows} rows and {self.width} column(s) are needed"
+            message = f"sensitive_features has shape {frame.shape}; {needed}."
+            raise InputError(message, parameter="sensitive_features")
+        return Table.read(frame)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReader:
+    """Numbers the groups: 0 is privileged, 1, 2, ... are not; -1 where the attribute is missing or unseen.
+
+    ``values`` maps each value of a category to its group. A quantity has two groups instead, split by the
+    interval ``privileged``, or by a function: then ``sides`` are the groups between the ``cuts``.
+    """
+
+    attribute: AttributeReader
+    n_groups: int
+    values: Mapping[Any, int] | None = None
+    privileged: Any = None
+    cuts: Floats | None = None
+    sides: Ints | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, sensitive_features: Any) -> tuple["GroupReader", Ints]:
+        """Return the reader for a training table, and the group of each training row."""
+        groups = problem.groups
+        number = np.where(groups.side == 1, 0, np.where(groups.side == 0, groups.group + 1, -1))
+        n_groups = int(number.max()) + 1
+        attribute = AttributeReader.of(problem)
+        alone = attribute.read(problem.own, sensitive_features)
+        if not groups.by_row:
+            read = read_attribute(alone, range(attribute.width))
+            values = dict(zip(read.values, number[read.first].tolist(), strict=True))
+            return cls(attribute, n_groups, values), number
+        if isinstance(problem.privileged, pd.Interval):
+            return cls(attribute, n_groups, privileged=problem.privileged), number
+        # What a function says of a value may depend on the other values, as a median does. So it is not
+        # called again: a row is in the group of the training row whose value is nearest.
+        present = np.flatnonzero(~np.isnan(alone.column(0)))
+        known, first = np.unique(alone.column(0)[present], return_index=True)
+        sides = number[present[first]]
+        last = np.flatnonzero(np.diff(sides))
+        cuts = known[last] + (known[last + 1] - known[last]) / 2
+        return cls(attribute, n_groups, cuts=cuts, sides=sides[np.append(0, last + 1)]), number
+
+    def read(self, table: Table, sensitive_features: Any) -> Ints:
+        """Return the group of each of some rows."""
+        alone = self.attribute.read(table, sensitive_features)
+        if self.values is None:
+            return self._of_quantity(alone)
+        read = read_attribute(alone, range(self.attribute.width), most_numbers=alone.n_rows)
+        numbers = [self.values.get(value, -1) for value in read.values]
+        unseen = [value for value, number in zip(read.values, numbers, strict=True) if number < 0]
+        if unseen:
+            warn(
+                f"{self.attribute.name!r} holds {listing(unseen)}, which it did not when fitting: "
+                f"{listing(self.values)}. Such rows belong to no known group and stay as they are."
+                f"{did_you_mean(unseen[0], list(self.values))}",
+                UnseenGroupsWarning,
+            )
+        return np.array([*numbers, -1])[read.code]
+
+    def _of_quantity(self, alone: Table) -> Ints:
+        if not alone.is_numeric(0):
+            raise GroupError(
+                f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
+            )
+        if self.cuts is None or self.sides is None:
+            side = split_quantity(alone, 0, self.privileged, self.attribute.name)
+            return np.where(side < 0, -1, 1 - side).astype(np.int64)
+        keys = alone.column(0)
+        return np.where(np.isnan(keys), -1, self.sides[np.searchsorted(self.cuts, keys)])

@@ -113,13 +113,12 @@ class MitigatedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             weighing = Weighing.of(self.estimator, table.native, labels.values)
             weighing.check()
         method: Any = None if self.method is None else clone(self.method)
+        beside = {"sensitive_features": sensitive_features}
         if isinstance(method, SensitiveRemover) and not method.hold:
-            method.fit(table.native, sensitive_features=sensitive_features)
+            method.fit(table.native, **beside)
             removed = set(range(len(table.names))) - set(method.kept_.tolist())
             method.set_params(hold=needs_columns(self.estimator, table, removed))
-        prepared = prepare(
-            method, table.native, y, sensitive_features=sensitive_features, sample_weight=sample_weight
-        )
+        prepared = prepare(method, table.native, y, **beside, sample_weight=sample_weight)
         labels = Target.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
         weights = prepared.sample_weight
         if weights is not None:

@@ -12,8 +12,7 @@ from fairshap._messages import listing
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import RowTransformer, check_share
-from fairshap.mitigation._groups import GroupReader
+from fairshap.mitigation._base import GroupReader, RowTransformer, check_share
 
 
 class DisparateImpactRemover(RowTransformer):
@@ -82,17 +81,16 @@ class DisparateImpactRemover(RowTransformer):
         members = [np.flatnonzero(group == g) for g in range(self._groups.n_groups)]
         cells = {}
         for column, repair in self.columns_.items():
+            name = table.names[column]
             if not table.is_numeric(column):
-                raise InputError(
-                    f"column {table.names[column]!r} held numbers when fitting; now it holds something else."
-                )
+                raise InputError(f"column {name!r} held numbers when fitting; now it holds something else.")
             rows, new = repair.moved(table.column(column), members, float(self.repair_level))
             if len(rows):
                 # Frames raise their own error; numpy would truncate silently.
                 if table.is_array and table.native.dtype.kind in "iu" and (repair.keys[new] % 1).any():
                     raise InputError(
-                        f"column {table.names[column]} of X is of type {table.native.dtype} and cannot hold "
-                        "the repaired number; give the array the type that it had when fitting."
+                        f"column {name} of X is of type {table.native.dtype} and cannot hold the repaired "
+                        "number; give the array the type that it had when fitting."
                     )
                 cells[column] = (rows, [repair.cells[k] for k in new.tolist()])
         try:
@@ -114,7 +112,6 @@ class ColumnRepair:
 
     @classmethod
     def learn(cls, table: Table, column: int, group: Ints, n_groups: int) -> "ColumnRepair":
-        """Return the repair of a column of the training table."""
         numbers = table.column(column)
         rows = np.flatnonzero((group >= 0) & ~np.isnan(numbers))
         codes, keys = pd.factorize(numbers[rows], sort=True)
@@ -126,8 +123,8 @@ class ColumnRepair:
     def moved(self, numbers: Floats, members: Sequence[Ints], level: float) -> tuple[Ints, Ints]:
         """Return the rows whose value changes and the position of their new value.
 
-        ``members`` are the rows of each group. A value that the group did not have is treated as the next
-        lower one, or the lowest. Missing values stay.
+        ``members`` are the rows of each group. A value unknown to it counts as the next lower one, or the
+        lowest.
         """
         steps = np.rint((self.targets - np.arange(len(self.keys))) * level).astype(np.int64)
         steps[self.targets < 0] = 0

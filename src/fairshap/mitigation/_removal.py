@@ -12,8 +12,7 @@ from fairshap._models import ColumnEncoder
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation._base import RowTransformer, check_share
-from fairshap.mitigation._groups import AttributeReader
+from fairshap.mitigation._base import AttributeReader, RowTransformer, check_share
 
 
 class SensitiveRemover(RowTransformer):
@@ -80,9 +79,8 @@ class CorrelationRemover(RowTransformer):
     ``fairshap[fairlearn]``. A category, sensitive or not, is one-hot encoded (``town=x``); the features come
     back as float64, without the sensitive attribute. Missing numbers are refused, as in fairlearn.
 
-    What is subtracted depends on the row's own attribute. So switching the attribute of a raw row may change
-    the prediction even more than without this. The paper reports a discriminative risk near 0 because it
-    switches the attribute beside rows that are already transformed.
+    What is subtracted depends on the row's own attribute, so switching it in a raw row may change the
+    prediction even more than without this. The paper switches it in rows that are already transformed.
 
     Parameters
     ----------

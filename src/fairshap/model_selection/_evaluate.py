@@ -1,29 +1,23 @@
-"""Mitigation methods side by side on the same folds."""
+"""Mitigation methods, or more and more edits, side by side on the same folds."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from fairshap import mitigation
-from fairshap._crossval import (
-    CrossValidation,
-    Evaluation,
-    Trained,
-    Trial,
-    check_two_labels,
-    draw_seed,
-    judge,
-    warn_if_noise,
-    warn_of_skipped,
-    with_params,
-)
+from fairshap._crossval import CrossValidation, Evaluation, Trial, judge, with_params
+from fairshap._crossval.trials import Trained, check_two_labels, check_unfitted, draw_seed, warn_of_skipped
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
+from fairshap._problem.target import reaches
 from fairshap._typing import Native
+from fairshap.edits import Budget, Threshold
+from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, PooledGroupsWarning
 
@@ -38,6 +32,17 @@ METHODS: dict[str, str] = {
     "fairshap": "the cells that carry the risk replaced",
     "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
 }
+
+_MITIGATIONS: dict[str, Callable[..., Any]] = {
+    "rsa": mitigation.SensitiveRemover,
+    # The attribute stays, as in the paper: without it there would be no risk to measure.
+    "cr": partial(mitigation.CorrelationRemover, keep_sensitive=True),
+    "dir": mitigation.DisparateImpactRemover,
+    "reweighing": mitigation.Reweigher,
+}
+
+# The points of a curve by default, and the Shapley value at which it ends.
+_POINTS, _END = 25, 0.01
 
 
 def make_method(
@@ -59,30 +64,22 @@ def make_method(
     >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
     SensitiveRemover(privileged='m', sensitive='sex')
     """
+    if name not in METHODS:
+        known = listing(METHODS, limit=len(METHODS))
+        message = (
+            f"methods={name!r} is not known; the methods are {known}.{did_you_mean(name, list(METHODS))}"
+        )
+        raise InputError(message, parameter="methods")
     who = {"sensitive": sensitive, "privileged": privileged}
-    match name:
-        case "baseline":
-            return None
-        case "rsa":
-            return mitigation.SensitiveRemover(**who)
-        case "cr":
-            # The attribute stays, as in the paper: without it there would be no risk to measure.
-            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
-        case "dir":
-            return mitigation.DisparateImpactRemover(**who)
-        case "reweighing":
-            return mitigation.Reweigher(**who)
-        case "counterfactuals":
-            return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
-        case "fairshap" | "fairshap-counterfactuals":
-            rows = "edited" if name == "fairshap-counterfactuals" else None
-            common = {"counterfactuals": rows, "random_state": random_state, "n_jobs": n_jobs}
-            return FairSHAP(estimator, **who, **common | params)
-    raise InputError(
-        f"methods={name!r} is not known; the methods are {listing(METHODS, limit=len(METHODS))}."
-        f"{did_you_mean(name, list(METHODS))}",
-        parameter="methods",
-    )
+    if name == "baseline":
+        return None
+    if name in _MITIGATIONS:
+        return _MITIGATIONS[name](**who)
+    if name == "counterfactuals":
+        return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
+    rows = "edited" if name == "fairshap-counterfactuals" else None
+    common = {"counterfactuals": rows, "random_state": random_state, "n_jobs": n_jobs}
+    return FairSHAP(estimator, **who, **common | params)
 
 
 def evaluate(
@@ -119,8 +116,6 @@ def evaluate(
     estimator : classifier, optional
         The classifier that is trained after each method; by default scikit-learn's histogram gradient
         boosting.
-    sensitive, privileged
-        See :class:`fairshap.FairSHAP`.
     positive : label, optional
         The positive label; by default the larger one.
     methods : sequence of str, or mapping of str to object
@@ -133,11 +128,9 @@ def evaluate(
         folds, 3 from 100,000 rows on, and up to four repeats for a small table. :func:`fairshap.tune` and the
         report use the same folds. If only ``n_folds`` is given, there are no repeats.
     random_state : int, RandomState instance or None
-        The seed of the folds and of the methods.
-    n_jobs, verbose
-        See :class:`fairshap.FairSHAP`.
-    **params
-        Other parameters of :class:`fairshap.FairSHAP` for the methods of that name, such as ``threshold``.
+        The seed of the folds, of the estimators and of the methods.
+    sensitive, privileged, n_jobs, verbose, **params
+        See :class:`fairshap.FairSHAP`; ``params`` are others of it, such as ``threshold``.
 
     Returns
     -------
@@ -172,18 +165,12 @@ def evaluate(
     warn_of_skipped(failed)
     if methods[evaluation.names[0]] is None:
         # After a repair, a risk as low as noise is what was wanted.
-        warn_if_noise(evaluation.measures, evaluation.noise, cv.problem.groups.name)
+        evaluation.warn_if_noise(cv.problem.groups.name)
     return evaluation
 
 
 def evaluate_fitted(
-    model: Any,
-    X: Native,
-    y: Any,
-    *,
-    sensitive: Any,
-    privileged: Privileged,
-    positive: Any = None,
+    model: Any, X: Native, y: Any, *, sensitive: Any, privileged: Privileged, positive: Any = None
 ) -> Evaluation:
     """Return the evaluation of a fitted model on all rows of a table.
 
@@ -192,11 +179,11 @@ def evaluate_fitted(
 
     Examples
     --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from fairshap import ColumnEncoder, datasets
+    >>> from sklearn.pipeline import make_pipeline
     >>> d = datasets.make_biased(200, random_state=0)
-    >>> model = make_pipeline(ColumnEncoder(), RandomForestClassifier(random_state=0)).fit(d.X, d.y)
+    >>> model = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(d.X, d.y)
     >>> evaluate_fitted(model, d.X, d.y, sensitive=d.sensitive, privileged=d.privileged)
     Evaluation('model')
     """
@@ -205,6 +192,67 @@ def evaluate_fitted(
     check_two_labels(problem, "evaluate_fitted")
     how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
     return Evaluation.on_rows(["model"], [judge(model, problem)], problem.groups.names, how)
+
+
+def budget_curve(
+    X: Native,
+    y: Any,
+    estimator: Any = None,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    positive: Any = None,
+    budgets: Sequence[int] | None = None,
+    counterfactuals: CounterfactualRows = None,
+    n_folds: int = 5,
+    n_repeats: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **params: Any,
+) -> Evaluation:
+    """Return what editing the cells of the largest 0, 1, 2, ... Shapley values does, by cross-validation.
+
+    ``frame()`` has a line for each budget, and ``plot()`` draws curves. Parameters that are not listed are
+    those of :func:`fairshap.evaluate`.
+
+    Parameters
+    ----------
+    budgets : sequence of int, optional
+        The numbers of edited cells; by default 25, from none to the number of Shapley values of at least
+        0.01.
+    counterfactuals : {None, "edited", "all"} or float, default=None
+        Which rows get counterfactuals; see :class:`fairshap.FairSHAP`.
+
+    Examples
+    --------
+    >>> from fairshap import datasets
+    >>> from fairshap.model_selection import budget_curve
+    >>> d = datasets.make_biased(300, random_state=0)
+    >>> curve = budget_curve(d.X, d.y, sensitive=d.sensitive, privileged=d.privileged, budgets=[0, 30],
+    ...                      n_folds=2, random_state=0)
+    >>> curve.frame()["edits"].tolist()
+    [0.0, 30.0]
+    """
+    seed = draw_seed(random_state)
+    who = {"sensitive": sensitive, "privileged": privileged}
+    sampler = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
+    check_unfitted(sampler.estimator, "budget_curve")
+    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats, seed)
+    if budgets is None:
+        explanation = with_params(cv.template)._explain(cv.problem, Recipe(Budget()))
+        most = int(np.count_nonzero(reaches(explanation.values, _END, explanation.unit)))
+        budgets = np.unique(np.linspace(0, most, _POINTS).round().astype(np.int64)).tolist()
+    points = np.asarray(budgets)
+    if points.ndim != 1 or not len(points) or points.dtype.kind not in "iu" or points.min() < 0:
+        message = f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on."
+        raise InputError(message, parameter="budgets")
+    constraints = sampler._recipe().constraints
+    trials = []
+    for n in points.tolist():
+        recipe = Recipe(Budget(n) if n else Threshold(np.inf), constraints, counterfactuals)
+        trials.append(Trial(n, cv.template, recipe) if n or counterfactuals else Trial(n))
+    return cv.run(trials, title="Curve", by="budget", verbose=verbose, has_noise=False)[0]
 
 
 def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:

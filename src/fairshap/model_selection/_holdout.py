@@ -8,15 +8,10 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from fairshap._crossval import (
-    best_threshold,
-    check_unfitted,
-    critical_value,
-    draw_seed,
-    said_once,
-    strata_of,
-    with_params,
-)
+from fairshap._crossval import best_threshold, with_params
+from fairshap._crossval.folds import strata_of
+from fairshap._crossval.measures import critical_value
+from fairshap._crossval.trials import check_unfitted, draw_seed, said_once
 from fairshap._frames import open_store
 from fairshap._messages import warn
 from fairshap._models import Risk, Scorer
@@ -24,7 +19,7 @@ from fairshap._problem import Problem, check_weights
 from fairshap._typing import Floats, Ints, Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, WorseModelWarning
-from fairshap.metrics._tables import row_risks
+from fairshap.metrics import row_risks
 from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
 
 # The smallest held-out set, and the accuracy or R2 that a repair may cost.
@@ -55,11 +50,12 @@ class HoldoutCheck:
     def frame(self) -> pd.DataFrame:
         """Return one line for each measure: before, after, and the change with its 95 % interval."""
         lines = []
-        for name, before in self.before.items():
-            after = self.after[name]
-            low, high = _interval(after - before)
-            levels = np.nanmean(before), np.nanmean(after)
-            lines.append((name, *levels, levels[1] - levels[0], low, high))
+        for name, values in self.before.items():
+            before, after = np.nanmean(values), np.nanmean(self.after[name])
+            differences = self.after[name] - values
+            known = differences[~np.isnan(differences)]
+            half = critical_value() * np.std(known) / np.sqrt(max(1, len(known)))
+            lines.append((name, before, after, after - before, known.mean() - half, known.mean() + half))
         columns = ["measure", "before", "after", "change", "change_low", "change_high"]
         return pd.DataFrame(lines, columns=columns)
 
@@ -68,14 +64,13 @@ class HoldoutCheck:
         """What is measurably worse after the repair: more risk, or over a point less accuracy or R2."""
         found = []
         for line in self.frame().to_dict("records"):
+            before, after = line["before"], line["after"]
             if line["measure"] == "dr":
                 if line["change_low"] > 0:
-                    found.append(
-                        f"its discriminative risk is {line['after']:.3g} instead of {line['before']:.3g}"
-                    )
+                    found.append(f"its discriminative risk is {after:.3g} instead of {before:.3g}")
             elif line["change_high"] < -_MAX_DROP:
                 name = "R2" if line["measure"] == "r2" else "accuracy"
-                found.append(f"its {name} is {line['after']:.3f} instead of {line['before']:.3f}")
+                found.append(f"its {name} is {after:.3f} instead of {before:.3f}")
         return found
 
     @property
@@ -162,10 +157,8 @@ def holdout_check(
     after = trainer._refit(repaired.X, repaired.y, repaired.sample_weight)
     found = HoldoutCheck(len(test), *(_measure(model, whole, X, test) for model in (before, after)))
     if found.is_worse:
-        classes = whole.y.classes
-        can_tune = classes is not None and len(classes) == 2 and not whole.added
         advice = "A higher threshold edits fewer cells."
-        if can_tune:
+        if whole.y.classes is not None and len(whole.y.classes) == 2 and not whole.added:
             advice = "fairshap.tune looks for a repair that does better."
         warn(
             f"On {len(test)} held-out rows the repaired model is worse than the baseline: "
@@ -181,18 +174,15 @@ def _parts(repair: Any) -> tuple[FairSHAP, Any]:
         return repair._repair(), repair.estimator
     if isinstance(repair, FairSHAP):
         return repair, None
-    raise InputError(
-        f"repair={repair!r} is not known; give a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor.",
-        parameter="repair",
-    )
+    known = "a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor"
+    raise InputError(f"repair={repair!r} is not known; give {known}.", parameter="repair")
 
 
 def _strata(problem: Problem, test_size: float) -> Ints:
     """Return what rows are split by: label, or bin, and group; the group alone if bins are too small."""
     if not isinstance(test_size, float) or not 0 < test_size < 1:
-        raise InputError(
-            f"test_size={test_size!r} must be a share of the rows between 0 and 1.", parameter="test_size"
-        )
+        message = f"test_size={test_size!r} must be a share of the rows between 0 and 1."
+        raise InputError(message, parameter="test_size")
     n_rows, side = problem.own.n_rows, problem.groups.side
     n_test = test_size * n_rows
     if n_test < _MIN_ROWS:
@@ -222,10 +212,3 @@ def _measure(model: Any, problem: Problem, X: Native, rows: Ints) -> dict[str, F
     if not problem.added:
         found["dr"] = row_risks(Risk(Scorer(model), problem), rows)
     return found
-
-
-def _interval(differences: Floats) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of the mean of differences between two models, row by row."""
-    known = differences[~np.isnan(differences)]
-    half = critical_value() * float(np.std(known)) / np.sqrt(max(1, len(known)))
-    return float(known.mean() - half), float(known.mean() + half)

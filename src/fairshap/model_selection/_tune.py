@@ -10,21 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from fairshap._crossval import (
-    THRESHOLDS,
-    CrossValidation,
-    Evaluation,
-    Objective,
-    Ranking,
-    Trial,
-    check_objective,
-    check_unfitted,
-    describe_objective,
-    draw_seed,
-    warn_if_noise,
-    warn_of_skipped,
-    with_params,
-)
+from fairshap._crossval import THRESHOLDS, CrossValidation, Evaluation, Trial, with_params
+from fairshap._crossval.objective import Objective, Ranking, check_objective, describe_objective
+from fairshap._crossval.trials import check_unfitted, draw_seed, warn_of_skipped
 from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
 from fairshap._problem import Privileged
@@ -92,8 +80,7 @@ class Tuning:
     def frame(self) -> pd.DataFrame:
         """Return all candidates: the baseline, the recommended one, then the best within the limits.
 
-        The columns are those of :meth:`Evaluation.frame`, and ``objective``, ``allowed``, ``on_front`` and
-        ``recommended``.
+        The columns are those of :meth:`Evaluation.frame`, objective, allowed, on_front and recommended.
         """
         value, places = self._ranking.value, np.arange(len(self.allowed))
         frame = self.evaluation.frame().drop(columns=["raw_dr", "dr_noise"])
@@ -165,18 +152,10 @@ def tune(
     told from it. A candidate without edits is recommended if it is the best, or at least as good in accuracy,
     DR, DP and EO.
 
+    Parameters that are not listed are those of :func:`fairshap.evaluate`.
+
     Parameters
     ----------
-    X : data frame or array
-        The table, which holds the sensitive attribute.
-    y : array-like
-        The label of each row, two values.
-    estimator : classifier, optional
-        The classifier that is repaired; see :class:`fairshap.FairSHAP`.
-    sensitive, privileged
-        See :class:`fairshap.FairSHAP`.
-    positive : label, optional
-        The positive label; by default the larger one.
     objective : str, mapping or function, default="fairness"
         What is made small. "fairness" is the mean of DR, DP and EO, each relative to the baseline's. Or the
         name of one measure, such as "dp"; a mapping of weights, such as ``{"dr": 1, "dp": 6}``; or a function
@@ -204,20 +183,6 @@ def tune(
     each_column : bool, default=True
         Whether each column by itself is tried as well, if there are feature groups. Editing half a category
         can leave rows that no encoding makes.
-    n_folds, n_repeats : int, optional
-        The folds; see :func:`fairshap.evaluate`.
-    random_state : int, RandomState instance or None
-        The seed of the folds and of the estimators.
-    n_jobs, verbose
-        See :class:`fairshap.FairSHAP`.
-    **params
-        Other parameters of :class:`fairshap.FairSHAP`, such as ``constraints``.
-
-    Returns
-    -------
-    Tuning
-        All candidates as a frame, the Pareto front, the recommended one with the reason, and a ready
-        ``FairSHAP``.
 
     Examples
     --------
@@ -233,9 +198,8 @@ def tune(
     """
     check_objective(objective)
     if not 0 <= max_accuracy_drop <= 1:
-        raise InputError(
-            f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1.", parameter="max_accuracy_drop"
-        )
+        message = f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1."
+        raise InputError(message, parameter="max_accuracy_drop")
     seed = draw_seed(random_state)
     who = {"sensitive": sensitive, "privileged": privileged}
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
@@ -249,7 +213,7 @@ def tune(
     if not any(changes for _, changes in tried):
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
-    warn_if_noise(evaluation.measures, evaluation.noise, cv.problem.groups.name)
+    evaluation.warn_if_noise(cv.problem.groups.name)
     ranking = Ranking(evaluation, objective, [trial.is_plain for trial, _ in tried], seed)
     n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
     allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
@@ -290,18 +254,13 @@ def _candidates(
         constraints = next(iter(limits.values())) if len(limits) == 1 else template.constraints
         changes = {"selector": Threshold(np.inf), "constraints": constraints, "counterfactuals": one}
         made[f"{describe_counterfactuals(one)}, no edits"] = changes
-    named = _named_selectors(thresholds, selectors)
-    for (rejection, constraints), (name, selector), one in itertools.product(
-        limits.items(), named.items(), rows
-    ):
+    named = _named_selectors(thresholds, selectors).items()
+    for (rejection, constraints), (name, selector), one in itertools.product(limits.items(), named, rows):
         parts = [name]
         parts += [f"reject_if {rejection}"] if rejection and len(limits) > 1 else []
         parts += [describe_counterfactuals(one)] if one is not None else []
-        made[", ".join(parts)] = {
-            "selector": selector,
-            "constraints": constraints,
-            "counterfactuals": one,
-        }
+        changes = {"selector": selector, "constraints": constraints, "counterfactuals": one}
+        made[", ".join(parts)] = changes
     return made
 
 
@@ -355,9 +314,8 @@ def _each_once(name: str, values: Any, example: str) -> list[Any]:
     """Return what is tried of something, each once."""
     found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
     if not found:
-        raise InputError(
-            f"{name}={values!r} must be a list of at least one, such as {example}.", parameter=name
-        )
+        message = f"{name}={values!r} must be a list of at least one, such as {example}."
+        raise InputError(message, parameter=name)
     once: list[Any] = []
     once += (value for value in found if not any(value is one or value == one for one in once))
     return once
@@ -367,8 +325,6 @@ def _share(max_edits: int | float | None, n_cells: int) -> float:
     if max_edits is None:
         return 1.0
     if isinstance(max_edits, bool) or not max_edits >= 0:
-        raise InputError(
-            f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1.",
-            parameter="max_edits",
-        )
+        message = f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
+        raise InputError(message, parameter="max_edits")
     return max_edits if max_edits < 1 else max_edits / n_cells

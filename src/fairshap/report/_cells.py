@@ -47,10 +47,7 @@ def _mean(values: Any) -> float:
 
 
 def flows(data: ReportData, redact: bool) -> dict[str, Any]:
-    """Return what was replaced by what, the largest flows first, and how many more there are.
-
-    Categories are listed by pair, numbers by direction. Redacted, cells are counted by column.
-    """
+    """Return what was replaced by what, the largest flows first, and how many more there are."""
     edits, own = data.edits, data.problem.own
     at: dict[Hashable, list[int]] = {}
     for k, column in enumerate(edits.column):
@@ -142,8 +139,7 @@ def _label(label: Any, row: int) -> str:
 def ledger(data: ReportData, redact: bool) -> dict[str, Any]:
     """Return the ledger as compact lists for the script: texts once, lines as their positions.
 
-    A line is row, label, column, old, new, phi, reference, the largest Shapley values first. Redacted, there
-    are no labels and no values.
+    A line is row, label, column, old, new, phi, reference, the largest Shapley values first.
     """
     edits = data.edits
     phi = np.nan_to_num(edits.phi)
@@ -161,11 +157,8 @@ def ledger(data: ReportData, redact: bool) -> dict[str, Any]:
 
 def plain_ledger(ledger: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the first lines of the ledger for readers without a script."""
-    names, texts = ("row", "label", "column", "old", "new", "phi", "reference"), ledger["texts"]
-    return [
-        {
-            name: texts[value] if name in ("label", "column", "old", "new") else value
-            for name, value in zip(names, line, strict=True)
-        }
-        for line in ledger["lines"][:_PLAIN]
-    ]
+    texts, lines = ledger["texts"], []
+    for row, *places, phi, reference in ledger["lines"][:_PLAIN]:
+        said = zip(("label", "column", "old", "new"), (texts[place] for place in places), strict=True)
+        lines.append({"row": row, **dict(said), "phi": phi, "reference": reference})
+    return lines

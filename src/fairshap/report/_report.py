@@ -9,10 +9,8 @@ from fairshap._files import write_atomically
 from fairshap._problem import Target
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
-from fairshap.report._data import ReportData, Sweep
-from fairshap.report._evaluation import evaluate_repair
-from fairshap.report._figures import plot_measures, plot_risks, plot_thresholds
-from fairshap.report._page import render
+from fairshap.report._data import ReportData, Sweep, evaluate_repair
+from fairshap.report._page import plot_measures, plot_risks, plot_thresholds, render
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,15 +35,7 @@ class Report:
         return f"Report({len(self.html.encode()) / 1e6:.2f} MB of HTML; .write('report.html') saves it)"
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the page to a file.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        force : bool, default=False
-            Whether an existing file may be replaced.
-        """
+        """Write the page to a file; an existing one is replaced with ``force`` only."""
         content = self.html.encode()
         write_atomically(path, lambda file: file.write(content), force=force)
 
@@ -86,22 +76,17 @@ class Report:
 
 def report_repair(
     fitted: Any,
-    *,
-    X_test: Native | None = None,
-    y_test: Any = None,
-    positive: Any = None,
-    retrained: Any = None,
-    evaluation: Any = None,
-    tuning: Any = None,
-    audit: bool = False,
-    title: str = "Fairness report",
-    command: str | None = None,
-    checksum: str | None = None,
-    note: str | None = None,
-    redact: bool = False,
+    X_test: Native | None,
+    y_test: Any,
+    positive: Any,
+    retrained: Any,
+    evaluation: Any,
+    tuning: Any,
+    audit: bool,
+    page: dict[str, Any],
 ) -> Report:
     """Return the report on a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
-    explanation, target = fitted.explanation_, fitted.explanation_.problem.y
+    target = fitted.explanation_.problem.y
     if positive is not None:
         is_quantity = target.classes is None
         read = Target.read(target.values, len(target.values), positive, is_quantity=is_quantity)
@@ -117,26 +102,9 @@ def report_repair(
         raise InputError(
             "evaluation has one model only; give one with two, before and after the repair, or audit=True."
         )
-    data = ReportData(
-        explanation=explanation,
-        recipe=recipe,
-        edits=fitted.edits_,
-        certificate=fitted._evidence.certificate,
-        target=target,
-        evaluation=evaluation,
-        not_measured=not_measured,
-        tuning=tuning,
-        is_audit=audit,
-    )
+    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence.certificate)
+    data = ReportData(*made, target, evaluation, not_measured, tuning, audit)
     sweep = Sweep.of(data)
-    html = render(
-        data,
-        sweep,
-        title=title,
-        command=command or f"{fitted!r}.fit_resample(X, y)",
-        seed=fitted.random_state,
-        checksum=checksum,
-        note=note,
-        redact=redact,
-    )
+    command = page["command"] or f"{fitted!r}.fit_resample(X, y)"
+    html = render(data, sweep, seed=fitted.random_state, **{**page, "command": command})
     return Report(html, data, sweep)

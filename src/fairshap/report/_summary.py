@@ -14,13 +14,7 @@ from fairshap.report._data import ReportData
 
 
 def count(n: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Return a number of things in words, such as 1,200 rows."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
@@ -32,8 +26,6 @@ def percent(share: float) -> str:
 def decimal(value: float) -> str:
     """Return a measure with four digits and a real minus sign.
 
-    Examples
-    --------
     >>> decimal(0.07384), decimal(-0.5), decimal(-1e-9), decimal(428.51), decimal(float("nan"))
     ('0.0738', '−0.5000', '0.0000', '428.5', '–')
     """
@@ -49,7 +41,13 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def verdict(data: ReportData) -> str:
+def summary(data: ReportData) -> dict[str, Any]:
+    """Return what the first two sections of the page show."""
+    parts = {"verdict": _verdict, "cards": _cards, "facts": _facts, "sizes": _group_sizes}
+    return {name: part(data) for name, part in parts.items()}
+
+
+def _verdict(data: ReportData) -> str:
     """Return what the repair did and what it took; for an audit, how unfair the model is."""
     said = [_risk_in_words(data)]
     if data.is_audit:
@@ -76,12 +74,11 @@ def _risk_in_words(data: ReportData) -> str:
             f"and by {after} in the repaired one."
         )
     dr, accuracy = lines["dr"], lines["accuracy"]
+    was = decimal(accuracy["before"][0])
     if data.is_audit:
         mean, low, high = map(decimal, dr["before"])
-        return (
-            f"{when}, the model's output changes by {mean} on average ({low} to {high}). Its accuracy is "
-            f"{decimal(accuracy['before'][0])}."
-        )
+        changes = f"the model's output changes by {mean} on average ({low} to {high})"
+        return f"{when}, {changes}. Its accuracy is {was}."
     before, after = decimal(dr["before"][0]), decimal(dr["after"][0])
     change, low, high = dr["change"]
     moved = f"does not measurably change ({before} before, {after} after)"
@@ -90,8 +87,7 @@ def _risk_in_words(data: ReportData) -> str:
         moved = f"{'falls' if change < 0 else 'rises'} from {before} to {after}{share}"
     return (
         f"On held-out rows, the discriminative risk, the average change in the output when only "
-        f"{data.attribute} changes, {moved}. Accuracy goes from {decimal(accuracy['before'][0])} to "
-        f"{decimal(accuracy['after'][0])}."
+        f"{data.attribute} changes, {moved}. Accuracy goes from {was} to {decimal(accuracy['after'][0])}."
     )
 
 
@@ -116,7 +112,7 @@ def _gaps_in_words(lines: dict[str, dict[str, Any]]) -> str:
     return f"Of the gaps between the groups, {', '.join(said)}."
 
 
-def cards(data: ReportData) -> list[dict[str, Any]]:
+def _cards(data: ReportData) -> list[dict[str, Any]]:
     """Return the few numbers that stand out: one value, or two where something is compared."""
     n = 1 if data.is_audit else 2
     found: list[dict[str, Any]] = []
@@ -131,7 +127,7 @@ def cards(data: ReportData) -> list[dict[str, Any]]:
     return [*found, {"label": label, "values": [f"{len(data.edits):,}"], "note": note}]
 
 
-def facts(data: ReportData) -> list[tuple[str, str]]:
+def _facts(data: ReportData) -> list[tuple[str, str]]:
     """Return the problem as terms and what they are."""
     explanation, problem, target = data.explanation, data.problem, data.target
     status, counts = np.unique(explanation.status, return_counts=True)
@@ -187,16 +183,15 @@ def _model_name(model: Any) -> str:
     return _model_name(inner) if wrapped else type(model).__name__
 
 
-def group_sizes(data: ReportData) -> dict[str, Any]:
+def _group_sizes(data: ReportData) -> dict[str, Any]:
     """Return how many rows each group has of each label, or of each bin of a quantity."""
     target, side, names = data.target, data.problem.groups.side, data.problem.side_names
-    labels: Sequence[Any] = target.names
-    codes = target.codes
+    labels, codes = list[Any](target.names), target.codes
     if target.classes is not None:
         labels, codes = target.classes.tolist(), np.searchsorted(target.classes, target.values)
     lines = []
     for group, role in ((1, "privileged"), (0, "unprivileged")):
         sizes = np.bincount(codes[side == group], minlength=len(labels)).tolist()
         lines.append({"name": names[group], "role": role, "sizes": sizes, "total": sum(sizes)})
-    is_quantity = target.classes is None
-    return {"labels": [show(label, 40) for label in labels], "groups": lines, "is_quantity": is_quantity}
+    labels = [show(label, 40) for label in labels]
+    return {"labels": labels, "groups": lines, "is_quantity": target.classes is None}

@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
 from fairshap._kernels.neighbors import distance
-from fairshap._kernels.neighbors.distance import Costs, equal_costs, nearest_both_ways, squared_distances
+from fairshap._kernels.neighbors.distance import Costs, nearest_both_ways, squared_distances
 from fairshap._kernels.neighbors.onehot import one_hot_blocks, without_one_hot
+from tests.matching.problems import equal_costs
 
 
 def plain_distance(a, codes_a, b, codes_b, costs):

@@ -11,13 +11,13 @@ from fairshap._kernels.neighbors import search as search_module
 from fairshap._kernels.neighbors.blocks import ROWS, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import (
     Costs,
-    equal_costs,
     nearest_both_ways,
     search_plainly,
     terms_of,
 )
 from fairshap._kernels.neighbors.search import search
 from tests.conftest import examples
+from tests.matching.problems import equal_costs
 
 # What overflows in machine code does so silently; without the compiler numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")

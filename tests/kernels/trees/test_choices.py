@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap._kernels.trees.choices import choose_players
+from fairshap._kernels.trees.pairs import choose_players
 from tests.conftest import examples
 from tests.kernels.trees.test_pairs import BASE, N_CUTS, N_FEATURES, make, plain_margin, random_trees
 

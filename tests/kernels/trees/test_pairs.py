@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._kernels.trees.ensemble import Trees, active_counts, leaf_sums, make_descent
-from fairshap._kernels.trees.estimates import coalition_risks
-from fairshap._kernels.trees.games import coalition_weights
-from fairshap._kernels.trees.pairs import count_players, solve_pairs
-from fairshap._kernels.trees.walker import make_walker
+from fairshap._kernels.trees.ensemble import (
+    Trees,
+    active_counts,
+    coalition_weights,
+    leaf_sums,
+    make_descent,
+    make_walker,
+)
+from fairshap._kernels.trees.pairs import coalition_risks, count_players, solve_pairs
 from tests.conftest import examples
 
 N_FEATURES, N_CUTS = 5, 3
@@ -88,7 +92,7 @@ def solve(walker, rows, references, switched):
         phi[i, active[mine]] = flat[mine]
     assert (reached <= bounds).all()
     assert (counts <= bounds).all()
-    assert (reached == counts)[counts == 0].all() or not walker.is_logistic
+    assert (reached == counts)[counts == 0].all() or not walker.output.is_logistic
     return phi, full, empty, bounds
 
 

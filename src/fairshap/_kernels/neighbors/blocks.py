@@ -1,10 +1,11 @@
 """Blocks of similar rows, and the bounding box of each block."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, inner
 from fairshap._kernels.neighbors.distance import Terms
 from fairshap._typing import AnyCodes, Bools, Bytes, Floats, Ints
 
@@ -79,7 +80,7 @@ def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start
         n_waiting += 2
 
 
-@compiled
+@inner
 def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints) -> tuple[int, float, bool]:
     """Return the column to split by, where, and whether one category is split off.
 
@@ -129,7 +130,7 @@ def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints
     return column, pivot, is_one
 
 
-@compiled
+@inner
 def _split(rows: Rows, mask: int, part: Ints, column: int, pivot: float, is_one: bool, aside: Ints) -> int:
     """Move the rows on one side of the pivot to the front, in their order, and return their number."""
     n_numbers = rows.numbers.shape[1]
@@ -198,73 +199,42 @@ def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
     is_start = np.zeros(n, dtype=np.bool_)
     order_rows(rows, terms, buckets, order, is_start)
     starts = np.append(np.flatnonzero(is_start), n)
-    n_blocks = len(starts) - 1
-    n_buckets = int(buckets.offsets[-1])
-    blocks = Blocks(
-        order,
-        starts,
-        np.empty((n_blocks, rows.numbers.shape[1], ROWS)),
-        np.empty((n_blocks, rows.missing.shape[1], ROWS), dtype=np.uint8),
-        np.empty((n_blocks, rows.codes.shape[1], ROWS), dtype=rows.codes.dtype),
-        buckets,
-        _open_boxes(rows, n_blocks, n_buckets),
-        _open_boxes(rows, -(-n_blocks // LANES), n_buckets),
+    cells = order[np.minimum(starts[:-1, None] + np.arange(ROWS), starts[1:, None] - 1)]
+    numbers, missing, codes = (_by_column(part, cells) for part in rows)
+    low, high = numbers.min(axis=2, initial=np.inf), numbers.max(axis=2, initial=-np.inf)
+    n_holes = missing.shape[1]
+    has_hole = missing.any(axis=2)
+    holes = slice(numbers.shape[1] - n_holes, None)
+    low[:, holes][has_hole], high[:, holes][has_hole] = -np.inf, np.inf
+    gone = np.stack([missing.all(axis=2), ~has_hole], axis=2).reshape(len(cells), 2 * n_holes)
+    absent = np.ones((len(cells), int(buckets.offsets[-1])), dtype=np.uint8)
+    for k in range(codes.shape[1]):
+        here = buckets.offsets[k] + (codes[:, k] & buckets.mask)
+        absent[np.arange(len(cells))[:, None], here] = 0
+    boxes = low, high, gone.astype(np.uint8), absent, order[starts[:-1]]
+    groups = np.arange(0, len(cells), LANES)
+    merge = np.minimum, np.maximum, np.minimum, np.minimum, np.minimum
+    wider = (combine.reduceat(part, groups) for combine, part in zip(merge, boxes, strict=True))
+    return Blocks(
+        order, starts, numbers, missing, codes, buckets, _side_by_side(*boxes), _side_by_side(*wider)
     )
-    fill_blocks(rows, blocks)
+
+
+def _by_column(cells: NDArray[Any], rows: Ints) -> NDArray[Any]:
+    """Return the cells of blocks of rows, shape (blocks, columns, rows of a block)."""
+    blocks = np.empty((len(rows), cells.shape[1], rows.shape[1]), dtype=cells.dtype)
+    for k in range(cells.shape[1]):
+        blocks[:, k] = cells[:, k][rows]
     return blocks
 
 
-def _open_boxes(rows: Rows, n_sets: int, n_buckets: int) -> Boxes:
-    """Return boxes that hold no row yet."""
-    tiles, n_numbers = -(-n_sets // LANES), rows.numbers.shape[1]
-    return Boxes(
-        np.full((tiles, n_numbers, LANES), np.inf),
-        np.full((tiles, n_numbers, LANES), -np.inf),
-        np.ones((tiles, 2 * rows.missing.shape[1], LANES), dtype=np.uint8),
-        np.ones((tiles, n_buckets, LANES), dtype=np.uint8),
-        np.full(n_sets, len(rows.numbers)),
-    )
+def _side_by_side(low: Floats, high: Floats, gone: Bytes, absent: Bytes, first: Ints) -> Boxes:
+    """Return the boxes of sets of rows, LANES of them at a time; those beyond the last hold no row."""
+    tiles = -(-len(first) // LANES)
 
+    def tile(part: NDArray[Any], empty: float) -> NDArray[Any]:
+        filled = np.full((tiles * LANES, part.shape[1]), empty, dtype=part.dtype)
+        filled[: len(part)] = part
+        return np.ascontiguousarray(filled.reshape(tiles, LANES, -1).swapaxes(1, 2))
 
-@compiled
-def fill_blocks(rows: Rows, blocks: Blocks) -> None:
-    """Write the blocks' cells, and widen their boxes and those of their groups to hold them."""
-    n_whole = rows.numbers.shape[1] - rows.missing.shape[1]
-    boxes = blocks.boxes
-    for b in range(len(blocks.starts) - 1):
-        last = blocks.starts[b + 1] - 1
-        boxes.first[b] = blocks.order[blocks.starts[b]]
-        low, high = boxes.low[b // LANES, :, b % LANES], boxes.high[b // LANES, :, b % LANES]
-        gone, absent = boxes.gone[b // LANES, :, b % LANES], boxes.absent[b // LANES, :, b % LANES]
-        for j in range(ROWS):
-            row = blocks.order[min(blocks.starts[b] + j, last)]
-            for k in range(rows.numbers.shape[1]):
-                x = rows.numbers[row, k]
-                blocks.numbers[b, k, j] = x
-                low[k], high[k] = min(low[k], x), max(high[k], x)
-            for h in range(rows.missing.shape[1]):
-                flag = rows.missing[row, h]
-                blocks.missing[b, h, j] = flag
-                gone[2 * h + flag] = 0
-            for k in range(rows.codes.shape[1]):
-                code = rows.codes[row, k]
-                blocks.codes[b, k, j] = code
-                absent[blocks.buckets.offsets[k] + (code & blocks.buckets.mask)] = 0
-        for h in range(rows.missing.shape[1]):
-            if gone[2 * h + 1] == 0:
-                low[n_whole + h], high[n_whole + h] = -np.inf, np.inf
-        _widen(blocks.groups, b // LANES, low, high, gone, absent, boxes.first[b])
-
-
-@compiled
-def _widen(boxes: Boxes, i: int, low: Floats, high: Floats, gone: Bytes, absent: Bytes, first: int) -> None:
-    """Widen box i to hold another one."""
-    tile, lane = i // LANES, i % LANES
-    for k in range(len(low)):
-        boxes.low[tile, k, lane] = min(boxes.low[tile, k, lane], low[k])
-        boxes.high[tile, k, lane] = max(boxes.high[tile, k, lane], high[k])
-    for k in range(len(gone)):
-        boxes.gone[tile, k, lane] &= gone[k]
-    for k in range(len(absent)):
-        boxes.absent[tile, k, lane] &= absent[k]
-    boxes.first[i] = min(boxes.first[i], first)
+    return Boxes(tile(low, np.inf), tile(high, -np.inf), tile(gone, 1), tile(absent, 1), first)

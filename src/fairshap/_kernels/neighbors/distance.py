@@ -1,6 +1,5 @@
 """Distances of mixed rows, and the plain search that compiled ones are held against."""
 
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -67,22 +66,10 @@ class Terms(NamedTuple):
     mismatch: Floats
 
 
-def equal_costs(weights: Floats, n_categories: int, mismatch: float = MISMATCH) -> Costs:
-    """Return costs by which every category that differs and every number that is lacking counts the same."""
-    return Costs(weights, np.full(len(weights), mismatch), np.full(n_categories, mismatch))
-
-
 def terms_of(costs: Costs, holes: Bools) -> tuple[Ints, Ints, Terms]:
     """Return the order of the columns of numbers, that of the categories, and the costs in these orders.
 
     ``holes`` says which columns of numbers may have missing ones.
-
-    Examples
-    --------
-    >>> costs = Costs(np.ones(3), np.ones(3), np.array([2.0, 5.0, 2.0]))
-    >>> numbers, categories, terms = terms_of(costs, np.array([False, True, False]))
-    >>> numbers.tolist(), categories.tolist(), terms.starts.tolist(), terms.mismatch.tolist()
-    ([0, 2, 1], [0, 2, 1], [0, 2, 3], [2.0, 5.0])
     """
     numbers = np.argsort(holes, kind="stable")
     categories = np.argsort(costs.mismatch, kind="stable")
@@ -151,19 +138,12 @@ def nearest_both_ways(
     n_threads: int = 1,
     advance: Advance = None,
 ) -> Found:
-    """Return each row's k nearest rows on the other side, in both directions.
+    """Return each row's k nearest rows on the other side and their squared distances, in both directions.
 
-    The result is the same, to the last bit, whether or not the code is ``compiled``, for any number of
-    threads. ``advance`` is called with the number of rows, of both sides, that were finished since the last
-    call; an error that it raises ends the search.
-
-    Returns
-    -------
-    nearest, squared : ndarray, shape (rows of the first block, k)
-        The nearest rows of the second block and their squared distances, the nearest first; ties go to the
-        lowest row. There are fewer columns than k if the second block has fewer rows.
-    other_nearest, other_squared : ndarray, shape (rows of the second block, k)
-        The same, the other way round.
+    The nearest stands first; ties go to the lowest row. There are fewer columns than k if the other side has
+    fewer rows. The result is the same, to the last bit, whether or not the code is ``compiled``, for any
+    number of threads. ``advance`` is called with the number of rows, of both sides, that were finished since
+    the last call; an error that it raises ends the search.
     """
     n, m = len(numbers), len(other_numbers)
     if not n or not m:
@@ -192,7 +172,8 @@ def search_plainly(
     n, m = len(numbers), len(other_numbers)
     nearest, squared = _none_found(n, m, k)
     other_nearest, other_squared = np.empty((m, 0), dtype=np.int64), np.empty((m, 0))
-    for block in _blocks(n, m):
+    size = max(1, _BLOCK_CELLS // max(m, 1))
+    for block in (slice(start, min(start + size, n)) for start in range(0, n, size)):
         distances = squared_distances(
             numbers[block, None], codes[block, None], other_numbers, other_codes, holes, costs
         )
@@ -219,9 +200,3 @@ def _lowest(distances: Floats, k: int) -> tuple[Ints, Floats]:
     ordered = distances.argmin(axis=1)[:, None] if k == 1 else distances.argsort(axis=1, kind="stable")
     place = ordered[:, :k]
     return place, np.take_along_axis(distances, place, axis=1)
-
-
-def _blocks(n: int, m: int) -> Iterator[slice]:
-    size = max(1, _BLOCK_CELLS // max(m, 1))
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))

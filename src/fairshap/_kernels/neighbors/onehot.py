@@ -12,13 +12,6 @@ def one_hot_blocks(numbers: Floats, columns: Ints) -> list[tuple[Ints, Codes]]:
     """Return the runs of the given columns in which every row has one 1 and otherwise 0.
 
     Each comes with the place of the 1 in every row.
-
-    Examples
-    --------
-    >>> numbers = np.array([[5.0, 1, 0, 0], [6.0, 0, 0, 1], [7.0, 0, 1, 0]])
-    >>> [(run, codes)] = one_hot_blocks(numbers, np.arange(4))
-    >>> run.tolist(), codes.tolist()
-    ([1, 2, 3], [0, 2, 1])
     """
     n_ones, is_binary = _count_ones(numbers)
     blocks = []
@@ -46,11 +39,7 @@ def without_one_hot(numbers: Floats, columns: Ints, weights: Floats) -> tuple[In
     differs does: distances are the same, for fewer columns. ``weights`` says what a squared difference of one
     counts in each column; only a block in which that is the same becomes a category.
     """
-    blocks = [
-        (run, places)
-        for run, places in one_hot_blocks(numbers, columns)
-        if (weights[run] == weights[run[0]]).all()
-    ]
+    blocks = [block for block in one_hot_blocks(numbers, columns) if len(np.unique(weights[block[0]])) == 1]
     codes = np.empty((len(numbers), len(blocks)), dtype=np.int32)
     for k, (_, places) in enumerate(blocks):
         codes[:, k] = places

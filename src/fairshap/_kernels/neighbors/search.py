@@ -1,26 +1,28 @@
-"""Nearest rows in both directions with compiled code, in threads, bit by bit what numpy finds."""
+"""Nearest rows in both directions with compiled code, in threads, bit by bit what numpy finds.
 
-from typing import NamedTuple
+Only blocks whose bounding box is near enough are visited.
+"""
 
 import numpy as np
 
-from fairshap._kernels.neighbors.blocks import Blocks, Rows, blocks_of, buckets_of
+from fairshap._kernels.compiling import compiled, inner
+from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
-from fairshap._kernels.neighbors.pruning import nearest_in_blocks
 from fairshap._progress import in_threads
-from fairshap._typing import Advance, Bools, Codes, Floats, Ints
+from fairshap._typing import Advance, AnyCodes, Bools, Bytes, Codes, Floats, Ints
 
 # The comparisons of cells in a piece of work: some hundredths of a second if nothing can be left out.
 _CELLS = 400_000_000
 # The queries in a piece of work at least, and the pieces for each thread.
 _FEWEST, _PIECES = 16, 16
+# Groups are visited in rounds: after the one of the first round, only those whose bound is at most this share
+# of the way from the lowest bound to the distance known so far, which is often lower after every round.
+_SHARES = (0.0, 0.0, 0.1, 0.25, 0.5, 1.0)
 
-
-class Side(NamedTuple):
-    """The rows of one side, as they are and in blocks."""
-
-    rows: Rows
-    blocks: Blocks
+# Stands for the bound of a group that was visited; no bound is negative.
+_DONE = -1.0
+# What stands in for the row while fewer than k are known: higher than any.
+_NO_ROW = np.iinfo(np.int64).max
 
 
 def search(
@@ -39,56 +41,308 @@ def search(
     by_number, by_category, terms = terms_of(costs, holes)
     if len(terms.mismatch) > 1:
         codes, other_codes = codes[:, by_category], other_codes[:, by_category]
-    blocks = [(numbers, codes), (other_numbers, other_codes)]
     sizes = np.maximum(codes.max(axis=0), other_codes.max(axis=0)).astype(np.int64) + 2
     buckets = buckets_of(sizes, max(len(numbers), len(other_numbers)))
     narrow = np.uint8 if sizes.max(initial=0) <= 256 else np.int32
-    found: dict[int, Side] = {}
+    given = [(numbers, codes), (other_numbers, other_codes)]
+    sides: dict[int, tuple[Rows, Blocks]] = {}
 
-    def build(i: int) -> Side:
-        cells, categories = blocks[i]
+    def build(i: int) -> tuple[Rows, Blocks]:
+        cells, categories = given[i]
+        filled: Floats = np.ascontiguousarray(cells[:, by_number])
+        filled[np.isnan(filled)] = 0.0
         # A missing category, -1, becomes 0.
-        rows = Rows(
-            _filled(cells, by_number),
-            np.isnan(cells[:, holes]).astype(np.uint8),
-            np.add(categories, 1, dtype=np.int32).astype(narrow, order="C"),
-        )
-        return Side(rows, blocks_of(rows, terms, buckets))
+        codes: AnyCodes = np.add(categories, 1, dtype=np.int32).astype(narrow, order="C")
+        rows = Rows(filled, np.isnan(cells[:, holes]).astype(np.uint8), codes)
+        return rows, blocks_of(rows, terms, buckets)
 
-    in_threads(build, [(0,), (1,)], n_threads, lambda item, side: found.update({item[0]: side}))
-    side, other = found[0], found[1]
+    in_threads(build, [(0,), (1,)], n_threads, lambda item, side: sides.update({item[0]: side}))
+    (rows, blocks), (other_rows, other_blocks) = sides[0], sides[1]
     return (
-        *_search_blocks(side, other, terms, k, n_threads, advance),
-        *_search_blocks(other, side, terms, k, n_threads, advance),
+        *_search_blocks(rows, blocks.order, other_blocks, terms, k, n_threads, advance),
+        *_search_blocks(other_rows, other_blocks.order, blocks, terms, k, n_threads, advance),
     )
-
-
-def _filled(numbers: Floats, order: Ints) -> Floats:
-    """Return the columns in another order, each row in one piece, with 0 where a number is missing."""
-    filled: Floats = np.ascontiguousarray(numbers[:, order])
-    filled[np.isnan(filled)] = 0.0
-    return filled
 
 
 def _search_blocks(
-    side: Side, other: Side, terms: Terms, k: int, n_threads: int, advance: Advance
+    rows: Rows, order: Ints, blocks: Blocks, terms: Terms, k: int, n_threads: int, advance: Advance
 ) -> tuple[Ints, Floats]:
-    """Return the k nearest rows of the other side for each row of one, and their squared distances."""
-    n, m = len(side.rows.numbers), len(other.rows.numbers)
+    """Return the k nearest rows in blocks for each row of the other side, and their squared distances."""
+    n, m = len(order), len(blocks.order)
     nearest, squared = np.empty((n, min(k, m)), dtype=np.int64), np.empty((n, min(k, m)))
-    most = _CELLS // (m * (side.rows.numbers.shape[1] + side.rows.codes.shape[1] + 1))
+    most = _CELLS // (m * (rows.numbers.shape[1] + rows.codes.shape[1] + 1))
     # Several pieces a thread, so that none waits long for another at the end.
     size = max(_FEWEST, min(most, n // (_PIECES * n_threads)))
+    parts = [(order[start : start + size],) for start in range(0, n, size)]
 
-    def work(start: int) -> int:
-        order = side.blocks.order[start : start + size]
-        nearest_in_blocks(side.rows, order, other.blocks, terms, nearest, squared)
-        return len(order)
+    def work(part: Ints) -> None:
+        nearest_in_blocks(rows, part, blocks, terms, nearest, squared)
 
-    in_threads(
-        work,
-        [(start,) for start in range(0, n, size)],
-        n_threads,
-        lambda _, n_rows: advance(n_rows) if advance else None,
-    )
+    in_threads(work, parts, n_threads, lambda item, _: advance(len(item[0])) if advance else None)
     return nearest, squared
+
+
+@compiled
+def nearest_in_blocks(
+    queries: Rows,
+    order: Ints,
+    blocks: Blocks,
+    terms: Terms,
+    nearest: Ints,
+    squared: Floats,
+) -> None:
+    """Write the nearest rows of some queries, those in ``order``: similar ones should follow one another.
+
+    The nearest stands first; of equally near ones the lowest.
+    """
+    # Taken out of their tuples once: every look into a tuple counts a reference, which threads wait for.
+    numbers, missing, codes = queries.numbers, queries.missing, queries.codes
+    weights, lacking, runs, mismatch = terms.weights, terms.lacking, terms.starts, terms.mismatch
+    starts, rows = blocks.starts, blocks.order
+    other_numbers, other_missing, other_codes = blocks.numbers, blocks.missing, blocks.codes
+    low, high, gone, absent, first = blocks.boxes
+    group_low, group_high, group_gone, group_absent, group_first = blocks.groups
+    mask, offsets = blocks.buckets
+    n_blocks, n_groups, last = len(first), len(group_first), nearest.shape[1] - 1
+    group_bounds, buckets = np.empty(n_groups), np.empty(codes.shape[1], dtype=np.int64)
+    bounds, distances = np.empty(LANES), np.empty(ROWS)
+    count, differing = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES))
+    best = 0
+    for position in range(len(order)):
+        i, before = order[position], order[max(position - 1, 0)]
+        if i != before and _is_same(numbers, missing, codes, i, before):
+            for k in range(last + 1):
+                nearest[i, k], squared[i, k] = nearest[before, k], squared[before, k]
+            continue
+        for k in range(last + 1):
+            nearest[i, k], squared[i, k] = _NO_ROW, np.inf
+        for k in range(len(buckets)):
+            buckets[k] = offsets[k] + (codes[i, k] & mask)
+        least = np.inf
+        for tile in range(len(group_low)):
+            bound(
+                *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
+                *(group_low, group_high, group_gone, group_absent, tile),
+                *(count, differing, bounds),
+            )
+            for lane in range(min(LANES, n_groups - tile * LANES)):
+                group_bounds[tile * LANES + lane] = bounds[lane]
+                least = min(least, bounds[lane])
+        # Where the last query had its nearest row, this one has a near one: its group and block come first.
+        home = best
+        for r in range(len(_SHARES)):
+            limit = least + _SHARES[r] * (squared[i, last] - least) if _SHARES[r] > 0.0 else least
+            if _SHARES[r] == 1.0:
+                # Not by way of the sum, whose rounding could leave out a tie.
+                limit = squared[i, last]
+            start, stop = (home // LANES, home // LANES + 1) if r == 0 else (0, n_groups)
+            for g in range(start, stop):
+                far, row = squared[i, last], nearest[i, last]
+                if (r > 0 and group_bounds[g] > limit) or _is_done(group_bounds[g], group_first[g], far, row):
+                    continue
+                group_bounds[g] = _DONE
+                bound(
+                    *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
+                    *(low, high, gone, absent, g),
+                    *(count, differing, bounds),
+                )
+                for step in range(LANES):
+                    lane = (home + step) % LANES
+                    b = g * LANES + lane
+                    far, row = squared[i, last], nearest[i, last]
+                    if b >= n_blocks or _is_done(bounds[lane], first[b], far, row):
+                        continue
+                    if not add_categories(i, codes, runs, mismatch, b, other_codes, far, count, differing):
+                        continue
+                    add_numbers(
+                        i, numbers, missing, weights, lacking, b, other_numbers, other_missing, distances
+                    )
+                    if keep_nearest(i, b, starts, rows, differing, distances, nearest, squared):
+                        best = b
+
+
+@inner
+def _is_same(numbers: Floats, missing: Bytes, codes: AnyCodes, i: int, j: int) -> bool:
+    """Say whether two rows have the same cells."""
+    for k in range(numbers.shape[1]):
+        if numbers[i, k] != numbers[j, k]:
+            return False
+    for k in range(missing.shape[1]):
+        if missing[i, k] != missing[j, k]:
+            return False
+    n_different = 0
+    for k in range(codes.shape[1]):
+        n_different += int(codes[i, k] != codes[j, k])
+    return n_different == 0
+
+
+@inner
+def _is_done(bound: float, first: int, distance: float, row: int) -> bool:
+    """Say whether no row from ``first`` on, at least so far away, comes before the given one."""
+    return bound == _DONE or bound > distance or (bound == distance and first > row)
+
+
+# A bound is summed up in the same order as a distance, from terms that are not greater. Rounding keeps the
+# order of numbers, so that the sum is not greater either: no slack is needed, as long as no flag lets
+# the compiler reorder or fuse sums.
+@inner
+def bound(
+    i: int,
+    numbers: Floats,
+    missing: Bytes,
+    buckets: Ints,
+    weights: Floats,
+    lacking: Floats,
+    starts: Ints,
+    mismatch: Floats,
+    low: Floats,
+    high: Floats,
+    gone: Bytes,
+    absent: Bytes,
+    tile: int,
+    count: Bytes,
+    differing: Floats,
+    bounds: Floats,
+) -> None:
+    """Write the least squared distance that a row in each box of a tile can have."""
+    n_holes = missing.shape[1]
+    n_whole = numbers.shape[1] - n_holes
+    for lane in range(LANES):
+        bounds[lane] = 0.0
+    for k in range(n_whole):
+        x, w = numbers[i, k], weights[k]
+        for lane in range(LANES):
+            below, above = low[tile, k, lane] - x, x - high[tile, k, lane]
+            gap = below if below > above else above
+            gap = gap if gap > 0.0 else 0.0
+            bounds[lane] += w * (gap * gap)
+    for h in range(n_holes):
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
+        hole = missing[i, h]
+        for lane in range(LANES):
+            below, above = low[tile, n_whole + h, lane] - x, x - high[tile, n_whole + h, lane]
+            gap = below if below > above else above
+            gap = gap if gap > 0.0 and hole == 0 else 0.0
+            bounds[lane] += lack if gone[tile, 2 * h + hole, lane] != 0 else w * (gap * gap)
+    for lane in range(LANES):
+        differing[lane] = 0.0
+    for run in range(len(mismatch)):
+        for lane in range(LANES):
+            count[lane] = 0
+        for k in range(starts[run], starts[run + 1]):
+            bucket = buckets[k]
+            for lane in range(LANES):
+                count[lane] += absent[tile, bucket, lane]
+        cost = mismatch[run]
+        for lane in range(LANES):
+            differing[lane] += cost * count[lane]
+    for lane in range(LANES):
+        bounds[lane] += differing[lane]
+
+
+@inner
+def add_categories(
+    i: int,
+    codes: AnyCodes,
+    starts: Ints,
+    mismatch: Floats,
+    b: int,
+    others: AnyCodes,
+    farthest: float,
+    count: Bytes,
+    differing: Floats,
+) -> int:
+    """Write the part of the squared distances to the rows of a block that the categories make up.
+
+    Returns how many rows that part alone does not put beyond the farthest.
+    """
+    for j in range(ROWS):
+        differing[j] = 0.0
+    for run in range(len(mismatch)):
+        for j in range(ROWS):
+            count[j] = 0
+        for k in range(starts[run], starts[run + 1]):
+            code = codes[i, k]
+            for j in range(ROWS):
+                count[j] += np.uint8(others[b, k, j] != code)
+        cost = mismatch[run]
+        for j in range(ROWS):
+            differing[j] += cost * count[j]
+    n_near = 0
+    for j in range(ROWS):
+        n_near += int(differing[j] <= farthest)
+    return n_near
+
+
+@inner
+def add_numbers(
+    i: int,
+    numbers: Floats,
+    missing: Bytes,
+    weights: Floats,
+    lacking: Floats,
+    b: int,
+    others: Floats,
+    others_missing: Bytes,
+    distances: Floats,
+) -> None:
+    """Write the part of the squared distances to the rows of a block that the numbers make up."""
+    n_holes = missing.shape[1]
+    n_whole = numbers.shape[1] - n_holes
+    for j in range(ROWS):
+        distances[j] = 0.0
+    for k in range(n_whole):
+        x, w = numbers[i, k], weights[k]
+        for j in range(ROWS):
+            d = others[b, k, j] - x
+            distances[j] += w * (d * d)
+    for h in range(n_holes):
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
+        hole = missing[i, h]
+        for j in range(ROWS):
+            d = others[b, n_whole + h, j] - x
+            distances[j] += w * (d * d) if others_missing[b, h, j] == hole else lack
+
+
+@inner
+def keep_nearest(
+    i: int,
+    b: int,
+    starts: Ints,
+    rows: Ints,
+    differing: Floats,
+    distances: Floats,
+    nearest: Ints,
+    squared: Floats,
+) -> bool:
+    """Put rows of a block among the nearest of row i where they are; say whether one is the nearest now."""
+    farthest = squared[i, squared.shape[1] - 1]
+    n_near = 0
+    for j in range(ROWS):
+        distances[j] += differing[j]
+        n_near += int(distances[j] <= farthest)
+    is_nearest = False
+    if n_near > 0:
+        start = starts[b]
+        for j in range(starts[b + 1] - start):
+            if distances[j] <= farthest and _insert(i, rows[start + j], distances[j], nearest, squared):
+                is_nearest = True
+    return is_nearest
+
+
+@inner
+def _insert(i: int, row: int, distance: float, nearest: Ints, squared: Floats) -> bool:
+    """Put a row among the nearest, unless all of them come before it; say whether it is the first now."""
+    k = int(nearest.shape[1])
+    place = k
+    while place > 0 and (
+        distance < squared[i, place - 1]
+        or (distance == squared[i, place - 1] and row < nearest[i, place - 1])
+    ):
+        place -= 1
+    if place == k:
+        return False
+    for other in range(k - 1, place, -1):
+        nearest[i, other], squared[i, other] = nearest[i, other - 1], squared[i, other - 1]
+    nearest[i, place], squared[i, place] = row, distance
+    return place == 0

@@ -1,11 +1,12 @@
 """An ensemble of trees as flat arrays, the ranks of numbers in it, and rows on their way to the leaves."""
 
+from math import comb
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.compiling import compiled
+from fairshap._kernels.compiling import compiled, inner
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 #: Positions among the nodes.
@@ -34,6 +35,156 @@ class Trees(NamedTuple):
     value: Floats
 
 
+class Descent(NamedTuple):
+    """The nodes of an ensemble, laid out for steps without a branch.
+
+    A row goes right at a node if its cell in the node's line is above the bound. Each feature has two
+    lines: in the first a missing value is above every bound, in the second below.
+    """
+
+    #: What each node looks at: twice its feature, and one more where missing values go left
+    line: Places
+    bound: Codes
+    #: shape (2 nodes,): where a row goes that goes left, and where one that does not; a leaf is its own child
+    child: Places
+    #: Which categories go left, as in ``Trees``; none for the attribute
+    table_start: Codes
+    table: Bools
+    #: Where each tree begins, and how many steps a row takes through it at most
+    roots: Codes
+    depth: Codes
+    #: How many trees, the first ones, split on the attribute
+    n_switching: int
+    #: The attribute's features
+    sensitive: Ints
+
+
+class Output(NamedTuple):
+    """What is made of margins: ``base + scale * margin``, through the logistic function or as it is."""
+
+    base: float
+    scale: float
+    is_logistic: bool
+    #: shape (contrasts, 2): which values of the attribute are compared
+    contrasts: Ints
+    #: Whether the risk is the mean of their gaps or the largest
+    is_mean: bool
+
+
+class Walker(NamedTuple):
+    """An ensemble, a table and an attribute as the kernels take them."""
+
+    #: shape (nodes, 4): a node's line and bound, as in ``Descent``, and its children: they are read together;
+    #: the complement of the line where its feature is the attribute's
+    nodes: Codes
+    #: Which categories go left, as in ``Trees``
+    table_start: Codes
+    table: Bools
+    #: shape (nodes, 3): the leaves' values, ``exp(-scale * value)`` and its inverse
+    leaf: Floats
+    descent: Descent
+    #: How many trees matter: without a link, those that split on the attribute
+    n_trees: int
+    depth: int
+    n_leaves: int
+    #: shape (rows, features): the table
+    ranks: Codes
+    #: shape (features,): whose each feature is; -1 nobody's
+    player: Codes
+    n_players: int
+    output: Output
+
+
+def make_descent(trees: Trees, is_sensitive: Bools) -> Descent:
+    """Return the nodes of an ensemble, some of whose features are the attribute's."""
+    inside = trees.left >= 0
+    here = np.arange(len(trees.left), dtype=np.int32)
+    child = np.where(inside[:, None], np.column_stack([trees.left, trees.right]), here[:, None])
+    depth = _depths(child, trees.roots)
+    feature = np.where(inside, trees.feature, 0)
+    asks = inside & is_sensitive[feature]
+    switching = np.logical_or.reduceat(asks, trees.roots)
+    order = np.argsort(~switching, kind="stable")
+    return Descent(
+        line=(2 * feature + trees.default_left).astype(np.uint32),
+        bound=trees.cut + trees.default_left.astype(np.int32),
+        child=child.ravel().astype(np.uint32),
+        table_start=np.where(asks, np.int32(-1), trees.table_start),
+        table=trees.table,
+        roots=trees.roots[order],
+        depth=depth[order],
+        n_switching=int(switching.sum()),
+        sensitive=np.flatnonzero(is_sensitive),
+    )
+
+
+def _depths(child: NDArray[Any], roots: Codes) -> Codes:
+    """Return the greatest depth of each tree, level by level."""
+    tree = np.arange(len(roots))
+    nodes = roots.astype(np.int64)
+    depth, level = np.zeros(len(roots), dtype=np.int32), 0
+    while True:
+        level += 1
+        is_inside = child[nodes, 0] != nodes
+        if not is_inside.any():
+            return depth
+        nodes, tree = child[nodes[is_inside]].ravel(), np.repeat(tree[is_inside], 2)
+        depth[tree] = level
+
+
+def make_walker(
+    trees: Trees,
+    is_sensitive: Bools,
+    ranks: Codes,
+    player: Codes,
+    n_players: int,
+    contrasts: Ints,
+    is_mean: bool,
+    base: float,
+    scale: float,
+    is_logistic: bool,
+) -> Walker:
+    """Return the walker of an ensemble, some of whose features are the attribute's."""
+    inside = trees.left >= 0
+    descent = make_descent(trees, is_sensitive)
+    line = descent.line.astype(np.int32)
+    line = np.where(inside & is_sensitive[trees.feature], ~line, line)
+    children = descent.child.reshape(-1, 2).astype(np.int32)
+    with np.errstate(over="ignore"):
+        odds, inverse = np.exp(-scale * trees.value), np.exp(scale * trees.value)
+    return Walker(
+        nodes=np.column_stack([line, descent.bound, children]),
+        table_start=trees.table_start,
+        table=trees.table,
+        leaf=np.column_stack([trees.value, odds, inverse]),
+        descent=descent,
+        n_trees=len(descent.roots) if is_logistic else descent.n_switching,
+        depth=int(descent.depth.max()),
+        n_leaves=int((~inside).sum()),
+        ranks=ranks,
+        player=player,
+        n_players=n_players,
+        output=Output(base, scale, is_logistic, contrasts, is_mean),
+    )
+
+
+def coalition_weights(most: int) -> Floats:
+    """Return the weight of every coalition in a player's Shapley value, for games of 0 to ``most`` players.
+
+    With w(s) = 1 / (q C(q - 1, s)) and 0 outside 0 to q - 1, ``phi_k`` is the sum over the S with k of
+    ``(w(|S| - 1) + w(|S|)) v(S)`` minus the sum over all S of ``w(|S|) v(S)``. The first weights are
+    returned, those of q players from position 2^q on. The second sum is the same for all players, and follows
+    from their values' adding up to the gain.
+    """
+    sizes = np.bitwise_count(np.arange(1 << most)).astype(np.intp)
+    weights = np.zeros(2 << most)
+    for q in range(1, most + 1):
+        single = np.array([0.0, *(1.0 / (q * comb(q - 1, size)) for size in range(q)), 0.0])
+        # Sizes are never out of range, so that clipping, which is quicker than looking, changes none.
+        np.take(single[:-1] + single[1:], sizes[: 1 << q], out=weights[1 << q : 2 << q], mode="clip")
+    return weights
+
+
 @compiled
 def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_players: int) -> Codes:
     """Return how many players have different ranks in the two rows of each pair; -1 is nobody's feature."""
@@ -55,18 +206,9 @@ def rank_numbers(
 ) -> Codes:
     """Return how many thresholds of its column each value is above, -1 where it is missing.
 
-    Parameters
-    ----------
-    values : ndarray, shape (rows, columns)
-        The numbers.
-    cuts, starts : ndarray, shape (thresholds,), (columns + 1,)
-        The thresholds, sorted, one column's after the other's, and where each column's start.
-    strict : bool
-        Whether a value at a threshold is above it.
-    single : bool
-        Whether values are compared in single precision.
-    missing : float
-        The number that is a missing value, beside NaN.
+    ``cuts`` holds the thresholds, sorted, one column's after the other's, and ``starts`` where each column's
+    start. ``strict`` says whether a value at a threshold is above it, ``single`` whether values are compared
+    in single precision; ``missing`` is the number that is a missing value, beside NaN.
     """
     ranks = np.empty(values.shape, dtype=np.int32)
     for i in range(values.shape[0]):
@@ -92,16 +234,8 @@ def rank_numbers(
 def note_special(values: Floats, start: int, special: Ints, least: Floats, greatest: Floats) -> None:
     """Note for each column the first row with a missing value, with a zero, the least and the greatest.
 
-    Parameters
-    ----------
-    values : ndarray, shape (rows, columns)
-        Some rows of a table.
-    start : int
-        The number of the first of them.
-    special : ndarray of int, shape (4, columns)
-        Those rows, written; -1 while there is none.
-    least, greatest : ndarray, shape (columns,)
-        The least and the greatest number up to now, written.
+    ``values`` are the rows from ``start`` on; ``special``, of shape (4, columns), holds -1 while there is no
+    such row, ``least`` and ``greatest`` the numbers up to now.
     """
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -120,79 +254,7 @@ def note_special(values: Floats, start: int, special: Ints, least: Floats, great
                 special[3, j] = start + i
 
 
-class Descent(NamedTuple):
-    """The nodes of an ensemble, laid out for steps without a branch.
-
-    A row goes right at a node if its cell in the node's line is above the bound. Each feature has two
-    lines: in the first a missing value is above every bound, in the second below. A leaf is its own child.
-
-    Parameters
-    ----------
-    line : ndarray of uint32, shape (nodes,)
-        What each node looks at: twice its feature, and one more where missing values go left.
-    bound : ndarray of int32, shape (nodes,)
-        How it splits.
-    child : ndarray of uint32, shape (2 nodes,)
-        Where a row goes that goes left, and where one that does not.
-    table_start, table : ndarray
-        Which categories go left, as in :class:`Trees`; none for the attribute.
-    roots, depth : ndarray of int32, shape (trees,)
-        Where each tree begins, and how many steps a row takes through it at most.
-    n_switching : int
-        How many trees, the first ones, split on the attribute.
-    sensitive : ndarray of int, shape (the attribute's features,)
-        Its features.
-    """
-
-    line: Places
-    bound: Codes
-    child: Places
-    table_start: Codes
-    table: Bools
-    roots: Codes
-    depth: Codes
-    n_switching: int
-    sensitive: Ints
-
-
-def make_descent(trees: Trees, is_sensitive: Bools) -> Descent:
-    """Return the nodes of an ensemble, some of whose features are the attribute's."""
-    inner = trees.left >= 0
-    here = np.arange(len(trees.left), dtype=np.int32)
-    child = np.where(inner[:, None], np.column_stack([trees.left, trees.right]), here[:, None])
-    depth = _depths(child, trees.roots)
-    feature = np.where(inner, trees.feature, 0)
-    asks = inner & is_sensitive[feature]
-    switching = np.logical_or.reduceat(asks, trees.roots)
-    order = np.argsort(~switching, kind="stable")
-    return Descent(
-        line=(2 * feature + trees.default_left).astype(np.uint32),
-        bound=trees.cut + trees.default_left.astype(np.int32),
-        child=child.ravel().astype(np.uint32),
-        table_start=np.where(asks, np.int32(-1), trees.table_start),
-        table=trees.table,
-        roots=trees.roots[order],
-        depth=depth[order],
-        n_switching=int(switching.sum()),
-        sensitive=np.flatnonzero(is_sensitive),
-    )
-
-
-def _depths(child: NDArray[Any], roots: Codes) -> Codes:
-    """Return the greatest depth of each tree, level by level."""
-    tree = np.arange(len(roots))
-    nodes = roots.astype(np.int64)
-    depth, level = np.zeros(len(roots), dtype=np.int32), 0
-    while True:
-        level += 1
-        inner = child[nodes, 0] != nodes
-        if not inner.any():
-            return depth
-        nodes, tree = child[nodes[inner]].ravel(), np.repeat(tree[inner], 2)
-        depth[tree] = level
-
-
-@compiled
+@inner
 def _fill_block(ranks: Codes, rows: Ints, block: Codes) -> None:
     """Write both lines of all features of at most :data:`BLOCK` rows."""
     for j in range(len(rows)):
@@ -202,7 +264,7 @@ def _fill_block(ranks: Codes, rows: Ints, block: Codes) -> None:
             block[2 * f + 1, j] = (rank + 1) & POSITIVE
 
 
-@compiled
+@inner
 def find_partings(
     descent: Descent,
     n_trees: int,
@@ -214,22 +276,8 @@ def find_partings(
 ) -> None:
     """Write where the two rows of each pair part in each of the first trees, or the leaf that both reach.
 
-    At a split on the attribute they part in any case.
-
-    Parameters
-    ----------
-    descent : Descent
-        The ensemble.
-    n_trees : int
-        How many of its trees.
-    ranks : ndarray of int32, shape (table rows, features)
-        The table.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in it, at most :data:`BLOCK` of each.
-    blocks : ndarray of int32, shape (2, 2 features, BLOCK)
-        Room to work in.
-    partings : ndarray of int32, shape (trees, BLOCK)
-        Written: for each tree the node of each pair.
+    At a split on the attribute they part in any case. There are at most :data:`BLOCK` pairs; ``blocks``, of
+    shape (2, 2 features, BLOCK), is room to work in, and ``partings``, of shape (trees, BLOCK), is written.
     """
     own, other = blocks[0], blocks[1]
     _fill_block(ranks, rows, own)
@@ -264,7 +312,7 @@ def find_partings(
             partings[t, j] = here[j]
 
 
-@compiled
+@inner
 def _goes_right(
     line: Places, bound: Codes, starts: Codes, table: Bools, node: int, block: Codes, j: int
 ) -> bool:
@@ -276,27 +324,15 @@ def _goes_right(
 
 @compiled
 def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
-    """Return the sum of the leaves that each row reaches."""
+    """Return the sum of the leaves that each row reaches; no feature is the attribute's."""
     sums = np.zeros(len(ranks))
-    block = np.empty((2 * ranks.shape[1], BLOCK), dtype=np.int32)
-    here = np.empty(BLOCK, dtype=np.uint32)
-    line, bound, child = descent.line, descent.bound, descent.child
-    starts, table = descent.table_start, descent.table
+    blocks = np.empty((2, 2 * ranks.shape[1], BLOCK), dtype=np.int32)
+    leaves = np.empty((len(descent.roots), BLOCK), dtype=np.int32)
     for start in range(0, len(ranks), BLOCK):
-        n = min(BLOCK, len(ranks) - start)
-        _fill_block(ranks, np.arange(start, start + n), block)
-        for t in range(len(descent.roots)):
-            here[:] = descent.roots[t]
-            for _ in range(descent.depth[t]):
-                if len(table):
-                    for j in range(n):
-                        right = _goes_right(line, bound, starts, table, here[j], block, j)
-                        here[j] = child[2 * here[j] + int(right)]
-                else:
-                    for j in range(n):
-                        node = here[j]
-                        right = block[line[node], np.uint64(j)] > bound[node]
-                        here[j] = child[np.uint64(2 * node) + np.uint64(right)]
-            for j in range(n):
-                sums[start + j] += value[here[j]]
+        rows = np.arange(start, min(start + BLOCK, len(ranks)))
+        # A row never parts from itself.
+        find_partings(descent, len(leaves), ranks, rows, rows, blocks, leaves)
+        for t in range(len(leaves)):
+            for j in range(len(rows)):
+                sums[start + j] += value[leaves[t, j]]
     return sums

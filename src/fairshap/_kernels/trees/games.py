@@ -1,28 +1,19 @@
-"""Games: the paths that lead to their outputs, and tables with one number for each coalition.
+"""Tables with one number for each coalition of a game, and the gaps between its outputs."""
 
-A path says which players must keep the row's values and which must take the reference's, and which values
-of the attribute come along it; the output of a coalition is the sum over the paths open to it. Paths come
-as two arrays: ``masks`` holds those three as bits, ``amounts`` the path's value,
-``exp(-scale * value)`` and its inverse.
-"""
-
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled, compiled_in_any_order
+from fairshap._kernels.compiling import inner, inner_in_any_order
+from fairshap._kernels.trees.paths import MET, MOST_PLAYERS, OTHER, OWN
 from fairshap._typing import Floats, Ints
 
-# A coalition is the bits of one number.
-MOST_PLAYERS = 62
-# The columns of the two arrays of paths.
-OWN, OTHER, MET = range(3)
-VALUE, ODDS, INVERSE = range(3)
 # The coalitions of the lowest players, five of them, whose products are taken side by side.
 LANES = 32
 # The bits of a coalition that are looked up at a time.
 _DIGIT = 10
+# The coalitions that are finished before the next are begun: they fit into the first and the second cache.
+_INNER, _OUTER = 1 << 11, 1 << 16
 
 
 class Room(NamedTuple):
@@ -40,7 +31,17 @@ class Room(NamedTuple):
     moved: Ints
 
 
-@compiled
+@inner
+def count_bits(bits: int) -> int:
+    """Return how many players a coalition has."""
+    n = 0
+    while bits:
+        bits &= bits - 1
+        n += 1
+    return n
+
+
+@inner
 def make_room(most: int, n_alternatives: int) -> Room:
     """Return room for games of so many players and values of the attribute."""
     size = max(1 << most, LANES)
@@ -58,36 +59,26 @@ def make_room(most: int, n_alternatives: int) -> Room:
     )
 
 
-@compiled
-def count_bits(bits: int) -> int:
-    """Return how many players a coalition has."""
-    n = 0
-    while bits:
-        bits &= bits - 1
-        n += 1
-    return n
-
-
-@compiled
-def players_of_difference(masks: Ints, n_paths: int, everyone: int) -> int:
+@inner
+def players_of_difference(masks: Ints, everyone: int) -> int:
     """Return the players on whom it depends what difference the attribute makes."""
     players = 0
-    for k in range(n_paths):
+    for k in range(len(masks)):
         if masks[k, MET] != everyone:
             players |= masks[k, OWN] | masks[k, OTHER]
     return players
 
 
-@compiled
-def arrange(masks: Ints, n_paths: int, q: int, everyone: int, room: Room) -> int:
+@inner
+def arrange(masks: Ints, q: int, everyone: int, room: Room) -> int:
     """Give the players of the level the low bits and those of the difference the high ones.
 
     Return how many the latter are.
     """
-    players = players_of_difference(masks, n_paths, everyone)
+    players = players_of_difference(masks, everyone)
     n_level = q - count_bits(players)
     low, high = 0, n_level
-    place = room.place
+    place, moved = room.place, room.moved
     for s in range(q):
         if players >> s & 1:
             place[s] = high
@@ -96,26 +87,18 @@ def arrange(masks: Ints, n_paths: int, q: int, everyone: int, room: Room) -> int
             place[s] = low
             low += 1
     if 0 < n_level < q:
-        moved = room.moved
-        _tabulate_moves(place, q, moved)
-        for k in range(n_paths):
+        # Where all bits of a coalition go, for each value of some bits at a time.
+        for s in range(q):
+            digit, known = s // _DIGIT, 1 << s % _DIGIT
+            for bits in range(known):
+                moved[digit, known + bits] = moved[digit, bits] | 1 << place[s]
+        for k in range(len(masks)):
             masks[k, OWN] = _move_bits(masks[k, OWN], q, moved)
             masks[k, OTHER] = _move_bits(masks[k, OTHER], q, moved)
     return q - n_level
 
 
-@compiled
-def _tabulate_moves(place: Ints, q: int, moved: Ints) -> None:
-    """Write where all bits of a coalition go, for each value of some bits at a time."""
-    for digit in range((q + _DIGIT - 1) // _DIGIT):
-        first = digit * _DIGIT
-        for s in range(first, min(q, first + _DIGIT)):
-            known = 1 << (s - first)
-            for bits in range(known):
-                moved[digit, known + bits] = moved[digit, bits] | 1 << place[s]
-
-
-@compiled
+@inner
 def _move_bits(bits: int, q: int, moved: Ints) -> int:
     result = moved[0, bits & ((1 << _DIGIT) - 1)]
     for digit in range(1, (q + _DIGIT - 1) // _DIGIT):
@@ -123,11 +106,7 @@ def _move_bits(bits: int, q: int, moved: Ints) -> int:
     return result  # type: ignore[no-any-return]
 
 
-# The coalitions that are finished before the next are begun: they fit into the first and the second cache.
-_INNER, _OUTER = 1 << 11, 1 << 16
-
-
-@compiled
+@inner
 def subset_sums(values: Floats) -> None:
     """Replace the value of each coalition by the sum over its subsets."""
     step = 1
@@ -140,22 +119,22 @@ def subset_sums(values: Floats) -> None:
         step *= 2
 
 
-@compiled
+@inner
 def subset_products(values: Floats, step: int) -> None:
     """Replace the value of each coalition by the product over its subsets.
 
     The players below bit ``step`` have been done.
     """
     size = len(values)
-    inner, outer = min(size, _INNER), min(size, _OUTER)
-    for far in range(0, size, outer):
-        for near in range(far, far + outer, inner):
-            _multiply_up(values[near : near + inner], step)
-        _multiply_up(values[far : far + outer], inner)
-    _multiply_up(values, outer)
+    near, far = min(size, _INNER), min(size, _OUTER)
+    for outer in range(0, size, far):
+        for start in range(outer, outer + far, near):
+            _multiply_up(values[start : start + near], step)
+        _multiply_up(values[outer : outer + far], near)
+    _multiply_up(values, far)
 
 
-@compiled
+@inner
 def _multiply_up(values: Floats, step: int) -> None:
     """Do the players from bit ``step`` on, two at a time, which halves what is read and written."""
     size = len(values)
@@ -176,20 +155,20 @@ def _multiply_up(values: Floats, step: int) -> None:
             upper[k] *= lower[k]
 
 
-@compiled
+@inner
 def logistic(margin: float) -> float:
     """Return ``1 / (1 + exp(-margin))``, also where the exponential would overflow."""
     odds = np.exp(-abs(margin))
     return (1.0 if margin >= 0 else odds) / (1.0 + odds)  # type: ignore[no-any-return]
 
 
-@compiled
+@inner
 def join_gap(risk: float, gap: float, n: int, is_mean: bool) -> float:
     """Return the risk with one of n gaps more: their mean or the largest."""
     return risk + gap / n if is_mean else max(risk, gap)
 
 
-@compiled
+@inner
 def risk_of_outputs(outputs: Floats, contrasts: Ints, is_mean: bool) -> float:
     """Return the mean or the largest gap between two outputs that are compared."""
     risk = 0.0
@@ -199,13 +178,13 @@ def risk_of_outputs(outputs: Floats, contrasts: Ints, is_mean: bool) -> float:
     return risk
 
 
-@compiled
+@inner
 def logistic_gap(odds: float, a: float, b: float) -> float:
     """Return the gap between two logistic outputs, ``1 / (1 + odds a)`` and ``1 / (1 + odds b)``."""
     return abs(b - a) * odds / ((1.0 + odds * a) * (1.0 + odds * b))
 
 
-@compiled_in_any_order
+@inner_in_any_order
 def add_logistic_gaps(
     odds: Floats,
     first: int,
@@ -245,7 +224,7 @@ def add_logistic_gaps(
     return everything
 
 
-@compiled
+@inner
 def raise_to_logistic_gap(risk: Floats, odds: Floats, a: float, b: float) -> None:
     """Raise each risk to the gap between two logistic outputs, as in :func:`add_logistic_gaps`."""
     for k in range(len(odds)):
@@ -253,7 +232,7 @@ def raise_to_logistic_gap(risk: Floats, odds: Floats, a: float, b: float) -> Non
         risk[k] = here if here > risk[k] else risk[k]
 
 
-@compiled_in_any_order
+@inner_in_any_order
 def add_weighted(risk: Floats, weights: Floats, total: Floats) -> float:
     """Return the weighted sum of the risks, and add each to a total."""
     everything = 0.0
@@ -264,7 +243,7 @@ def add_weighted(risk: Floats, weights: Floats, total: Floats) -> float:
     return everything
 
 
-@compiled_in_any_order
+@inner_in_any_order
 def sums_by_player(values: Floats, n_players: int, sums: Floats) -> None:
     """Write for each player the sum over the coalitions with it; ``values`` is used up.
 
@@ -279,20 +258,3 @@ def sums_by_player(values: Floats, n_players: int, sums: Floats) -> None:
             lower[j] += upper[j]
         sums[k] = total
         half //= 2
-
-
-def coalition_weights(most: int) -> Floats:
-    """Return the weight of every coalition in a player's Shapley value, for games of 0 to ``most`` players.
-
-    With w(s) = 1 / (q C(q - 1, s)) and 0 outside 0 to q - 1, ``phi_k`` is the sum over the S with k of
-    ``(w(|S| - 1) + w(|S|)) v(S)`` minus the sum over all S of ``w(|S|) v(S)``. The first weights are
-    returned, those of q players from position 2^q on. The second sum is the same for all players, and follows
-    from their values' adding up to the gain.
-    """
-    sizes = np.bitwise_count(np.arange(1 << most)).astype(np.intp)
-    weights = np.zeros(2 << most)
-    for q in range(1, most + 1):
-        single = np.array([0.0, *(1.0 / (q * comb(q - 1, size)) for size in range(q)), 0.0])
-        # Sizes are never out of range, so that clipping, which is quicker than looking, changes none.
-        np.take(single[:-1] + single[1:], sizes[: 1 << q], out=weights[1 << q : 2 << q], mode="clip")
-    return weights

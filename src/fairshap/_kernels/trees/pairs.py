@@ -1,45 +1,37 @@
-"""The Shapley values of many pairs of rows.
+"""The games of many pairs of rows: their Shapley values, the risks of coalitions, and the best choice."""
 
-Most players matter to the level of the output only: few change the *difference* that the attribute
-makes. So the difference has a small table of its own, and the level a large one, which is all
-that is enumerated.
-"""
+import numpy as np
 
-from fairshap._kernels.compiling import compiled
-from fairshap._kernels.trees.ensemble import BLOCK
-from fairshap._kernels.trees.enumeration import risks_by_products, risks_by_sums
+from fairshap._kernels.compiling import compiled, inner, inner_in_any_order
+from fairshap._kernels.trees.ensemble import Output, Walker
+from fairshap._kernels.trees.enumeration import NO_VALUE, solve_game, sum_paths
 from fairshap._kernels.trees.games import (
-    MOST_PLAYERS,
-    VALUE,
-    Room,
-    arrange,
     count_bits,
+    logistic,
     make_room,
     players_of_difference,
-    sums_by_player,
+    risk_of_outputs,
 )
-from fairshap._kernels.trees.walker import Walker, collect, lay_out, make_desk
-from fairshap._typing import Codes, Floats, Ints
+from fairshap._kernels.trees.paths import (
+    BOUND,
+    LEFT,
+    LINE,
+    MET,
+    MOST_PLAYERS,
+    OTHER,
+    OWN,
+    VALUE,
+    goes_right,
+    make_desk,
+    read_pair,
+)
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 
 
-@compiled
 def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes, counts: Codes) -> None:
     """Write how many players each pair's game has; more than 62 are not told apart."""
-    n_alternatives = switched.shape[1]
-    desk = make_desk(walker)
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], desk)
-        for i in range(start, stop):
-            j = i - start
-            q, n, _, _, _ = collect(
-                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j, 0, False
-            )
-            # Too many players may leave no path that is finished.
-            counts[i] = q if n or q > MOST_PLAYERS else 0
-            if n and q <= MOST_PLAYERS and not walker.is_logistic:
-                counts[i] = count_bits(players_of_difference(desk.masks, n, (1 << n_alternatives) - 1))
+    none, nobody = np.zeros(0), np.zeros(0, dtype=np.int32)
+    solve_pairs(walker, rows, references, switched, none, -1, rows, counts, nobody, none, none, none)
 
 
 @compiled
@@ -57,161 +49,278 @@ def solve_pairs(
     full: Floats,
     empty: Floats,
 ) -> None:
-    """Write the exact Shapley values of the risk of each pair.
+    """Write the exact Shapley values of the risk of each pair, two positions in the walker's table.
 
-    Parameters
-    ----------
-    walker : Walker
-        The ensemble, the table and the attribute.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    switched : ndarray of int32, shape (pairs or 1, alternatives, features)
-        The ranks of the attribute's features for the values that it is switched between.
-    weights : ndarray
-        Those of :func:`~fairshap._kernels.trees.games.coalition_weights`.
-    most : int
-        The greatest number of players of a pair.
-    begin : ndarray of int, shape (pairs,)
-        Where each pair's part of ``active`` and ``phi`` begins.
-    counts, active, phi, full, empty : ndarray
-        Written: the number of active players of each pair; who they are and their values;
-        the risks of the full and the empty coalition.
+    ``switched``, of shape (pairs or 1, alternatives, features), holds the ranks of the attribute's features
+    for the values that it is switched between; ``weights`` are those of ``coalition_weights``; no pair has
+    more than ``most`` players. Written are, for each pair, the number of active players; from ``begin`` on
+    who they are and their values; the risks of the full and the empty coalition. If ``most`` is -1, only
+    ``counts`` is written, with the players that must be enumerated.
     """
-    n_alternatives = switched.shape[1]
-    room = make_room(most, n_alternatives)
-    desk = make_desk(walker)
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        values = switched[start:stop] if len(switched) > 1 else switched
-        lay_out(walker, rows[start:stop], references[start:stop], desk)
-        for i in range(start, stop):
-            j = i - start
-            q, n, constant, low, high = collect(
-                walker, rows[i], references[i], values[j if len(values) > 1 else 0], desk, j, 0, False
+    n_alternatives, output = switched.shape[1], walker.output
+    room, desk = make_room(max(most, 0), n_alternatives), make_desk(walker)
+    for i in range(len(rows)):
+        q, n, constant, low, high = read_pair(walker, rows, references, switched, i, desk)
+        masks, amounts = desk.masks[:n], desk.amounts[:n]
+        # Too many players may leave no path that is finished.
+        counts[i] = q if n or q > MOST_PLAYERS else 0
+        if most < 0:
+            if n and q <= MOST_PLAYERS and not output.is_logistic:
+                counts[i] = count_bits(players_of_difference(masks, (1 << n_alternatives) - 1))
+            continue
+        full[i], empty[i] = 0.0, 0.0
+        if n:
+            constant += output.base / output.scale
+            largest, values = max(abs(constant + low), abs(constant + high)), phi[begin[i] : begin[i] + q]
+            full[i], empty[i] = solve_game(
+                masks, amounts, constant, largest, q, n_alternatives, output, weights, room, values
             )
-            counts[i], full[i], empty[i] = 0, 0.0, 0.0
-            if n:
-                counts[i] = q
-                constant += walker.base / walker.scale
-                full[i], empty[i] = solve_game(
-                    desk.masks,
-                    desk.amounts,
-                    n,
-                    constant,
-                    max(abs(constant + low), abs(constant + high)),
-                    q,
-                    (1 << n_alternatives) - 1,
-                    walker.contrasts,
-                    walker.is_mean,
-                    walker.scale,
-                    walker.is_logistic,
-                    weights,
-                    room,
-                    phi[begin[i] : begin[i] + q],
-                )
-                for s in range(q):
-                    active[begin[i] + s] = desk.active[s]
-
-
-# Margins up to which their exponentials can be multiplied without an overflow: those of all paths, and
-# those of any four coalitions.
-_SAFE, _SAFE_BY_FOUR = 600.0, 150.0
+            for s in range(q):
+                active[begin[i] + s] = desk.active[s]
 
 
 @compiled
-def solve_game(
+def choose_players(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    cells: AnyCodes,
+    prices: Floats,
+    most_cells: int,
+    most: int,
+    tolerance: float,
+    replaced: Bools,
+    risks: Floats,
+) -> None:
+    """Write for each pair the players to replace: the risk plus what their cells cost is lowest with them.
+
+    The first parameters are those of :func:`solve_pairs`. ``cells``, of shape (pairs, players), says how many
+    cells replacing a player takes, 0 if it may not be replaced, and ``prices`` what one of them costs, in
+    units of the risk; at most ``most_cells`` of a row are replaced. Games of more than ``most`` players are
+    not enumerated: their ``risks``, of shape (pairs, 2) before and after, are NaN. Totals that differ by the
+    ``tolerance`` are equal. Of equally good choices the one with the fewest cells is taken, and of these the
+    one with the earliest player that not all of them have.
+    """
+    n_alternatives, size = switched.shape[1], 1 << most
+    margins, direct, spent = np.empty((n_alternatives, size)), np.empty(size), np.empty(size)
+    count, outputs = np.empty(size, dtype=np.int64), np.empty(n_alternatives)
+    taken, cost = np.empty(most, dtype=np.int64), np.empty(most)
+    desk = make_desk(walker)
+    for i in range(len(rows)):
+        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk)
+        replaced[i, :] = False
+        risks[i, :] = np.nan if q > most else 0.0
+        if n and q <= most:
+            for a in range(n_alternatives):
+                sum_paths(
+                    desk.masks[:n], desk.amounts, a, NO_VALUE, 0, constant, margins[a, : 1 << q], direct
+                )
+            for s in range(q):
+                taken[s] = cells[i, desk.active[s]]
+                cost[s] = taken[s] * prices[desk.active[s]]
+            mask, risks[i, 0], risks[i, 1] = _best(
+                *(walker.output, margins, desk.active, taken[:q], cost),
+                *(most_cells, tolerance, count, spent, outputs),
+            )
+            for s in range(q):
+                replaced[i, desk.active[s]] = mask >> s & 1
+
+
+@inner
+def _best(
+    output: Output,
+    margins: Floats,
+    active: Codes,
+    cells: Ints,
+    cost: Floats,
+    most_cells: int,
+    tolerance: float,
+    count: Ints,
+    spent: Floats,
+    outputs: Floats,
+) -> tuple[int, float, float]:
+    """Return whom to replace, as bits, and the risk before and after."""
+    everyone = (1 << len(cells)) - 1
+    before = _risk(output, margins[:, everyone], outputs)
+    # A coalition's margin is read once; then the total of what it leaves out takes its place.
+    totals, lowest = margins[0], before
+    count[0], spent[0] = 0, 0.0
+    for mask in range(1, everyone + 1):
+        first, s = mask & -mask, 0
+        while first >> s != 1:
+            s += 1
+        rest = count[mask ^ first]
+        # -1: somebody among them may not be replaced.
+        count[mask] = -1 if rest < 0 or cells[s] == 0 else rest + cells[s]
+        spent[mask] = spent[mask ^ first] + cost[s]
+        total = np.inf
+        if 0 <= count[mask] <= most_cells and spent[mask] <= lowest + tolerance:
+            total = _risk(output, margins[:, everyone ^ mask], outputs) + spent[mask]
+            lowest = min(lowest, total)
+        totals[everyone ^ mask] = total
+    if before <= lowest + tolerance:
+        return 0, before, before
+    best = 0
+    for mask in range(1, everyone + 1):
+        if totals[everyone ^ mask] <= lowest + tolerance and (
+            best == 0
+            or count[mask] < count[best]
+            or (count[mask] == count[best] and _comes_first(mask, best, active))
+        ):
+            best = mask
+    return best, before, totals[everyone ^ best] - spent[best]
+
+
+@inner
+def _comes_first(mask: int, other: int, active: Codes) -> bool:
+    """Say whether, of the players that only one of two choices replaces, the earliest is in the first."""
+    apart = mask ^ other
+    earliest = -1
+    for s in range(len(active)):
+        if apart >> s & 1 and (earliest < 0 or active[s] < active[earliest]):
+            earliest = s
+    return bool(mask >> earliest & 1)
+
+
+@inner
+def _risk(output: Output, margins: Floats, outputs: Floats) -> float:
+    """Return the risk of a coalition with these margins, one for each value of the attribute."""
+    for a in range(len(outputs)):
+        margin = output.base + output.scale * margins[a]
+        outputs[a] = logistic(margin) if output.is_logistic else margin
+    return risk_of_outputs(outputs, output.contrasts, output.is_mean)
+
+
+@compiled
+def coalition_risks(
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    coalitions: Bools,
+    active: Codes,
+    risks: Floats,
+) -> None:
+    """Write the risk of given coalitions, and who the players are: row k of ``active`` for pair k.
+
+    The first parameters are those of :func:`solve_pairs`. ``coalitions``, of shape (coalitions, q), says
+    whether a pair's player keeps the row's value; all pairs have q players with different ranks.
+    """
+    slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
+    place = np.empty(MOST_PLAYERS, dtype=np.int32)
+    margins, outputs = np.empty(switched.shape[1]), np.empty(switched.shape[1])
+    desk = make_desk(walker)
+    for i in range(len(rows)):
+        x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
+        n_players = _number_players(walker.player, x, r, slot, place_of, active[i])
+        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk)
+        if q > MOST_PLAYERS:
+            values = switched[i if len(switched) > 1 else 0]
+            _walk_coalitions(walker, x, r, values, slot, coalitions, margins, outputs, risks[i])
+        else:
+            for s in range(q):
+                place[s] = place_of[desk.active[s]]
+            _sum_coalitions(
+                *(walker.output, desk.masks[:n], desk.amounts, constant, place[:q]),
+                *(coalitions, outputs, risks[i]),
+            )
+        for k in range(n_players):
+            place_of[active[i, k]] = -1
+
+
+@inner
+def _number_players(player: Codes, x: Codes, r: Codes, slot: Codes, slot_of: Codes, active: Codes) -> int:
+    """Write the slot of each feature that differs and of its player, and each slot's player; count them.
+
+    ``slot_of`` holds -1 for each player before.
+    """
+    q = 0
+    for f in range(len(slot)):
+        p = player[f]
+        slot[f] = -1
+        if p >= 0 and x[f] != r[f]:
+            if slot_of[p] < 0:
+                slot_of[p] = q
+                active[q] = p
+                q += 1
+            slot[f] = slot_of[p]
+    return q
+
+
+@inner
+def _sum_coalitions(
+    output: Output,
     masks: Ints,
     amounts: Floats,
-    n_paths: int,
     constant: float,
-    largest: float,
-    q: int,
-    everyone: int,
-    contrasts: Ints,
-    is_mean: bool,
-    scale: float,
-    is_logistic: bool,
-    weights: Floats,
-    room: Room,
-    phi: Floats,
-) -> tuple[float, float]:
-    """Write the Shapley values of a game and return the risks of the full and the empty coalition.
+    place: Codes,
+    coalitions: Bools,
+    outputs: Floats,
+    risks: Floats,
+) -> None:
+    """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
+    own, named = np.empty(len(masks), dtype=np.int64), np.empty(len(masks), dtype=np.int64)
+    values = np.zeros((len(outputs), len(masks)))
+    for k in range(len(masks)):
+        own[k], named[k] = masks[k, OWN], masks[k, OWN] | masks[k, OTHER]
+        for a in range(len(outputs)):
+            if masks[k, MET] >> a & 1:
+                values[a, k] = output.scale * amounts[k, VALUE]
+    for c in range(len(coalitions)):
+        coalition = 0
+        for s in range(len(place)):
+            coalition |= int(coalitions[c, place[s]]) << s
+        for a in range(len(outputs)):
+            margin = output.base + output.scale * constant + _sum_open(own, named, values[a], coalition)
+            outputs[a] = logistic(margin) if output.is_logistic else margin
+        # No paths: the attribute makes no difference.
+        risks[c] = risk_of_outputs(outputs, output.contrasts, output.is_mean)
 
-    Parameters
-    ----------
-    masks, amounts, n_paths : ndarray of int, ndarray of float, int
-        The paths; they are used up. Some are not open to all values of the attribute.
-    constant : float
-        What every coalition has besides.
-    largest : float
-        No coalition's margin is farther from 0.
-    q : int
-        The number of players that the paths speak of.
-    everyone : int
-        All values of the attribute, as bits.
-    contrasts, is_mean : ndarray of int, shape (contrasts, 2), bool
-        Which of them are compared, and whether the risk is the mean of their gaps or the largest.
-    scale, is_logistic : float, bool
-        The output is ``scale * margin``, through the logistic function or as it is.
-    weights : ndarray
-        Those of :func:`~fairshap._kernels.trees.games.coalition_weights`.
-    room : Room
-        For q players at least.
-    phi : ndarray, shape (q,)
-        Written.
-    """
-    n_difference = arrange(masks, n_paths, q, everyone, room)
-    # Without a link a player that leaves the difference alone is a dummy.
-    n_level = q - n_difference if is_logistic else 0
-    first = q - n_difference
-    n_players = n_level + n_difference
-    by_level, by_difference = room.by_level[: 1 << n_level], room.by_difference[: 1 << n_difference]
-    by_level[:] = 0.0
-    weight = weights[1 << n_players : 2 << n_players]
-    total = abs(constant)
-    for k in range(n_paths):
-        total += abs(amounts[k, VALUE])
-    if is_logistic and total * abs(scale) < _SAFE and largest * abs(scale) < _SAFE_BY_FOUR:
-        full, empty = risks_by_products(
-            masks,
-            amounts,
-            n_paths,
-            constant,
-            n_level,
-            n_difference,
-            everyone,
-            contrasts,
-            is_mean,
-            scale,
-            weight,
-            room,
-        )
-    else:
-        full, empty = risks_by_sums(
-            masks,
-            amounts,
-            n_paths,
-            constant,
-            first,
-            n_level,
-            n_difference,
-            everyone,
-            contrasts,
-            is_mean,
-            scale,
-            is_logistic,
-            weight,
-            room,
-        )
-    sums_by_player(by_level, n_level, room.sums[:n_level])
-    sums_by_player(by_difference, n_difference, room.sums[n_level:n_players])
-    place, sums = room.place, room.sums
-    rest = 0.0
-    for k in range(n_players):
-        rest += sums[k]
-    if n_players:
-        rest = (rest - (full - empty)) / n_players
-    for s in range(q):
-        k = place[s] - (first - n_level)
-        phi[s] = sums[k] - rest if k >= 0 else 0.0
-    return full, empty
+
+@inner_in_any_order
+def _sum_open(own: Ints, named: Ints, values: Floats, coalition: int) -> float:
+    """Return the sum over the paths whose named players are in a coalition or not as they must be."""
+    total = 0.0
+    for k in range(len(own)):
+        total += values[k] if (coalition ^ own[k]) & named[k] == 0 else 0.0
+    return total
+
+
+@inner
+def _walk_coalitions(
+    walker: Walker,
+    x: Codes,
+    r: Codes,
+    switched: Codes,
+    slot: Codes,
+    coalitions: Bools,
+    margins: Floats,
+    outputs: Floats,
+    risks: Floats,
+) -> None:
+    """Write the risks of coalitions of more players than paths can name, one row through the trees each."""
+    nodes, starts, table = walker.nodes, walker.table_start, walker.table
+    roots, n_switching = walker.descent.roots, walker.descent.n_switching
+    for c in range(len(coalitions)):
+        margins[:] = 0.0
+        shared = 0.0
+        for t in range(len(roots)):
+            for a in range(len(margins) if t < n_switching else 1):
+                node = roots[t]
+                while nodes[node, LEFT] != node:
+                    asked = nodes[node, LINE]
+                    line, f = max(asked, ~asked), max(asked, ~asked) >> 1
+                    if asked < 0:
+                        rank = switched[a, f]
+                    else:
+                        rank = x[f] if slot[f] < 0 or coalitions[c, slot[f]] else r[f]
+                    start = starts[node] if len(table) else -1
+                    node = nodes[node, LEFT + int(goes_right(line, nodes[node, BOUND], start, table, rank))]
+                if t < n_switching:
+                    margins[a] += walker.leaf[node, VALUE]
+                else:
+                    shared += walker.leaf[node, VALUE]
+        for a in range(len(margins)):
+            margins[a] += shared
+        risks[c] = _risk(walker.output, margins, outputs)

@@ -1,0 +1,160 @@
+"""Change the training rows or their weights, and leave the rows to predict as they are."""
+
+from typing import Any, Self
+
+import numpy as np
+from imblearn.base import SamplerMixin
+
+from fairshap._messages import listing
+from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights, read_target
+from fairshap._typing import Floats, Native
+from fairshap.edits._recipe import Counterfactuals
+from fairshap.exceptions import InputError, TargetError
+from fairshap.mitigation._base import GroupReader, Mitigator
+
+
+class Reweigher(Mitigator):
+    """Weight the rows of each group and label as if the two were independent; the rows stay unchanged.
+
+    The weight of a row of group s and label y is ``P(s) P(y) / P(s, y)``, after Kamiran and Calders, *Data
+    preprocessing techniques for classification without discrimination*, 2012; for two groups these are the
+    weights of AIF360's ``Reweighing``. A row whose attribute is missing has weight 1 and is not counted.
+
+    Parameters
+    ----------
+    min_group_size : int, default=None
+        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns.
+
+    Attributes
+    ----------
+    sample_weight_ : ndarray of float, shape (rows,)
+        The weights of the training rows, multiplied by the given ones.
+    factors_ : ndarray of float, shape (groups, 2)
+        The weight of each group, the privileged one first, and label; 1 where no row has both.
+    classes_ : ndarray, shape (2,)
+        The two labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairshap.mitigation import Reweigher
+    >>> X = pd.DataFrame({"sex": ["m", "m", "m", "f"]})
+    >>> Reweigher(sensitive="sex", privileged="m").fit(X, [1, 1, 0, 0]).sample_weight_
+    array([0.75, 0.75, 1.5 , 0.5 ])
+    """
+
+    def __init__(
+        self, *, sensitive: Any = None, privileged: Privileged = None, min_group_size: int | None = None
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.min_group_size = min_group_size
+
+    def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
+        """Count the rows, or add up their weights, by group and label."""
+        problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
+        labels = Target.read(y, problem.own.n_rows, is_quantity=False)
+        check_order(X, y, "y")
+        given = check_weights(sample_weight, problem.own.n_rows)
+        given = np.ones(problem.own.n_rows) if given is None else given
+        self._groups, group = GroupReader.of(problem, sensitive_features)
+        counted = group >= 0
+        sums = np.zeros((self._groups.n_groups, len(labels.names)))
+        np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
+        if not sums.sum():
+            message = "sample_weight is zero for all rows; at least one must weigh something."
+            raise InputError(message, parameter="sample_weight")
+        expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
+        self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
+        self.classes_ = np.unique(labels.values)
+        self.sample_weight_ = given * np.where(counted, self.factors_[group, labels.codes], 1.0)
+        return self
+
+    def weights(self, X: Native, y: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return the weights of any rows, from the counts of the training rows."""
+        table = self._other_rows(X)
+        values = read_target(y, table.n_rows)
+        codes = np.minimum(np.searchsorted(self.classes_, values), len(self.classes_) - 1)
+        unknown = values != self.classes_[codes]
+        if unknown.any():
+            raise TargetError(
+                f"y holds {listing(np.unique(values[unknown]).tolist())}; when fitting it held "
+                f"{listing(self.classes_.tolist())}.",
+                parameter="y",
+            )
+        group = self._groups.read(table, sensitive_features)
+        return np.where(group >= 0, self.factors_[group, codes], 1.0)
+
+
+class CounterfactualAugmenter(SamplerMixin, Mitigator):
+    """Add a counterfactual of every row: only the sensitive value is switched, the label is kept.
+
+    With more than two values there is one for each other value, or one whose value is drawn from the other
+    side; a quantity such as age gets the median of the other side. Several sensitive columns are switched
+    together, to a combination that occurs. A row and its counterfactuals share the row's weight, so the total
+    weight stays. A row whose attribute is missing has none and keeps its weight. The attribute must be a
+    column of the table: otherwise a counterfactual would be an equal copy.
+
+    Parameters
+    ----------
+    comparison : {"max", "mean", "random"}, default="max"
+        With "random" each row has one, of a value drawn for it; otherwise one for each value.
+    random_state : int, RandomState instance or None, default=None
+        The source of randomness for the drawn values.
+
+    Attributes
+    ----------
+    counterfactual_of_ : ndarray of int, shape (counterfactuals,)
+        The row of each counterfactual.
+    sample_weight_ : ndarray of float, shape (rows and counterfactuals,)
+        The weight of each row and counterfactual, for the fit of a classifier.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairshap.mitigation import CounterfactualAugmenter
+    >>> X = pd.DataFrame({"sex": ["m", "f"], "age": [30, 40]})
+    >>> augmenter = CounterfactualAugmenter(sensitive="sex", privileged="m")
+    >>> X_twice, y_twice = augmenter.fit_resample(X, [0, 1])
+    >>> X_twice["sex"].tolist(), y_twice, augmenter.counterfactual_of_.tolist()
+    (['m', 'f', 'f', 'm'], [0, 1, 0, 1], [0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        sensitive: Any = None,
+        privileged: Privileged = None,
+        comparison: Comparison = "max",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.comparison = comparison
+        self.random_state = random_state
+
+    def fit(self, X: Native, y: Any, **params: Any) -> Self:
+        """Do what :meth:`fit_resample` does without returning the rows."""
+        self.fit_resample(X, y, **params)
+        return self
+
+    def fit_resample(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> tuple[Native, Any]:
+        """Return the rows with their counterfactuals below, in the same order, and the labels."""
+        if sensitive_features is not None:
+            raise InputError(
+                "sensitive_features is given, but the counterfactual of a row without the attribute would "
+                "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
+                parameter="sensitive_features",
+            )
+        problem = self._problem(X, None, comparison=self.comparison, random_state=self.random_state)
+        Target.read(y, problem.own.n_rows, is_quantity=False)
+        check_order(X, y, "y")
+        weights = check_weights(sample_weight, problem.own.n_rows)
+        added = Counterfactuals.make(problem, np.arange(problem.own.n_rows), weights)
+        self.counterfactual_of_, self.sample_weight_ = added.of, added.weight
+        return added.add_to(problem.own.native), added.add_to_target(y)
+
+    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
+        """Serve imbalanced-learn's mixin, whose own fit_resample would drop the index."""
+        X, y = self.fit_resample(X, y, **params)
+        return X, y
