@@ -90,7 +90,7 @@ def scaled(model: Any) -> Any:
 
 
 def coded(model: Any) -> Any:
-    return make_pipeline(before("passthrough", ordinal()), model)
+    return make_pipeline(before(SimpleImputer(), ordinal()), model)
 
 
 def xgboost(**options: Any) -> Any:

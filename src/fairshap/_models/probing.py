@@ -180,8 +180,8 @@ def _read_as(model: Any, rows: Any) -> float:
     XGBoost takes it for a missing value, others for 0; it is the model that says so.
     """
     ask = getattr(model, "predict_proba", model.predict)
-    as_zeros = np.array_equal(np.asarray(ask(rows)), np.asarray(ask(to_numbers(rows, 0.0))))
-    return 0.0 if as_zeros else np.nan
+    # Not to the last bit: threads add up a forest in any order.
+    return 0.0 if np.allclose(ask(rows), ask(to_numbers(rows, 0.0)), atol=TOLERANCE) else np.nan
 
 
 def to_numbers(encoded: Any, fill: float = 0.0) -> Floats:

@@ -5,9 +5,9 @@ from joblib import effective_n_jobs
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap._kernels.trees.games import MOST_PLAYERS
+from fairshap._kernels.trees.ensemble import make_walker
 from fairshap._kernels.trees.margins import tabulate_margins
-from fairshap._kernels.trees.walker import make_walker
+from fairshap._kernels.trees.paths import MOST_PLAYERS
 from fairshap._models import NotNativeError, Risk
 from fairshap._models.composition import compose
 from fairshap._models.linear import LinearTable

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled
-from fairshap._kernels.trees.ensemble import BLOCK
-from fairshap._kernels.trees.enumeration import add_path
-from fairshap._kernels.trees.games import MET, OTHER, OWN, VALUE, subset_sums
-from fairshap._kernels.trees.walker import Walker, collect, lay_out, make_desk
+from fairshap._kernels.compiling import compiled, inner
+from fairshap._kernels.trees.ensemble import Walker
+from fairshap._kernels.trees.enumeration import NO_VALUE, sum_paths
+from fairshap._kernels.trees.paths import MET, OTHER, OWN, VALUE, make_desk, read_pair
 from fairshap._typing import Codes, Floats, Ints
 
 
@@ -20,71 +19,40 @@ def tabulate_margins(
     coalitions: Ints,
     margins: Floats,
 ) -> None:
-    """Write the margins of coalitions of pairs that have equally many players.
+    """Write the margins of coalitions of pairs with q players each, shape (pairs, alternatives, coalitions).
 
-    Parameters
-    ----------
-    walker : Walker
-        The ensemble, the table and the attribute.
-    rows, references : ndarray of int, shape (pairs,)
-        Positions in the table.
-    switched : ndarray of int32, shape (pairs or 1, alternatives, features)
-        The ranks of the attribute's features for the values that it is switched between.
-    active : ndarray of int32, shape (pairs, q)
-        The players: all that the rows differ by, in the order of the coalitions' bits.
-    coalitions : ndarray of int, shape (coalitions,)
-        Which players keep the row's values, as bits; none for all 2^q coalitions in their order.
-    margins : ndarray, shape (pairs, alternatives, coalitions)
-        Written.
+    The first parameters are those of :func:`~fairshap._kernels.trees.pairs.solve_pairs`. ``active``, of shape
+    (pairs, q), names all players that the rows of a pair differ by. ``coalitions`` are bits in that order:
+    who keeps the row's value; without any, all 2^q are tabulated.
     """
-    n_alternatives, q = switched.shape[1], active.shape[1]
+    q, output = active.shape[1], walker.output
     desk = make_desk(walker)
     direct = np.empty(0 if len(coalitions) else 1 << q)
-    for start in range(0, len(rows), BLOCK):
-        stop = min(start + BLOCK, len(rows))
-        lay_out(walker, rows[start:stop], references[start:stop], desk)
-        for i in range(start, stop):
-            for k in range(q):
-                desk.slot_of[active[i, k]] = k
-                desk.active[k] = active[i, k]
-            values = switched[i if len(switched) > 1 else 0]
-            _, n, constant, _, _ = collect(walker, rows[i], references[i], values, desk, i - start, q, True)
+    for i in range(len(rows)):
+        for k in range(q):
+            desk.slot_of[active[i, k]] = k
+            desk.active[k] = active[i, k]
+        _, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, q, True)
+        masks, amounts = desk.masks[:n], desk.amounts[:n]
+        for a in range(switched.shape[1]):
+            table = margins[i, a]
             if len(coalitions):
-                _sum_open(desk.masks[:n], desk.amounts, coalitions, margins[i])
+                _sum_open(masks, amounts, a, coalitions, constant, table)
             else:
-                _sum_all(desk.masks[:n], desk.amounts, direct, margins[i])
-            for a in range(n_alternatives):
-                for c in range(margins.shape[2]):
-                    margins[i, a, c] = walker.base + walker.scale * (constant + margins[i, a, c])
+                sum_paths(masks, amounts, a, NO_VALUE, 0, constant, table, direct)
+            for c in range(len(table)):
+                table[c] = output.base + output.scale * table[c]
 
 
-@compiled
-def _sum_all(masks: Ints, amounts: Floats, direct: Floats, margins: Floats) -> None:
-    """Write the sums over the paths that are open to each coalition."""
-    for a in range(len(margins)):
-        level = margins[a]
-        level[:] = 0.0
-        used_direct = False
-        for k in range(len(masks)):
-            # Beyond the first value of the attribute, only what differs from it.
-            sign = (masks[k, MET] >> a & 1) - (masks[k, MET] & 1 if a else 0)
-            if sign:
-                used_direct = add_path(
-                    masks[k, OWN], masks[k, OTHER], sign * amounts[k, VALUE], level, direct, used_direct
-                )
-        subset_sums(level)
-        for c in range(len(level)):
-            level[c] += (direct[c] if used_direct else 0.0) + (margins[0, c] if a else 0.0)
-
-
-@compiled
-def _sum_open(masks: Ints, amounts: Floats, coalitions: Ints, margins: Floats) -> None:
-    """Write the sums over the paths that are open to given coalitions."""
-    margins[:] = 0.0
+@inner
+def _sum_open(
+    masks: Ints, amounts: Floats, value: int, coalitions: Ints, constant: float, margins: Floats
+) -> None:
+    """Write the sums over the paths that are open to given coalitions, for a value of the attribute."""
+    margins[:] = constant
     for k in range(len(masks)):
-        own, named = masks[k, OWN], masks[k, OWN] | masks[k, OTHER]
-        for c in range(len(coalitions)):
-            if (coalitions[c] ^ own) & named == 0:
-                for a in range(len(margins)):
-                    if masks[k, MET] >> a & 1:
-                        margins[a, c] += amounts[k, VALUE]
+        if masks[k, MET] >> value & 1:
+            own, named = masks[k, OWN], masks[k, OWN] | masks[k, OTHER]
+            for c in range(len(coalitions)):
+                if (coalitions[c] ^ own) & named == 0:
+                    margins[c] += amounts[k, VALUE]

@@ -60,7 +60,7 @@ def solve_pairs(
     n_alternatives, output = switched.shape[1], walker.output
     room, desk = make_room(max(most, 0), n_alternatives), make_desk(walker)
     for i in range(len(rows)):
-        q, n, constant, low, high = read_pair(walker, rows, references, switched, i, desk)
+        q, n, constant, low, high = read_pair(walker, rows, references, switched, i, desk, 0, False)
         masks, amounts = desk.masks[:n], desk.amounts[:n]
         # Too many players may leave no path that is finished.
         counts[i] = q if n or q > MOST_PLAYERS else 0
@@ -108,7 +108,7 @@ def choose_players(
     taken, cost = np.empty(most, dtype=np.int64), np.empty(most)
     desk = make_desk(walker)
     for i in range(len(rows)):
-        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk)
+        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, 0, False)
         replaced[i, :] = False
         risks[i, :] = np.nan if q > most else 0.0
         if n and q <= most:
@@ -214,7 +214,7 @@ def coalition_risks(
     for i in range(len(rows)):
         x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
         n_players = _number_players(walker.player, x, r, slot, place_of, active[i])
-        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk)
+        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, 0, False)
         if q > MOST_PLAYERS:
             values = switched[i if len(switched) > 1 else 0]
             _walk_coalitions(walker, x, r, values, slot, coalitions, margins, outputs, risks[i])

@@ -139,14 +139,21 @@ def make_desk(walker: Walker) -> Desk:
 
 @inner
 def read_pair(
-    walker: Walker, rows: Ints, references: Ints, switched: Codes, i: int, desk: Desk
+    walker: Walker,
+    rows: Ints,
+    references: Ints,
+    switched: Codes,
+    i: int,
+    desk: Desk,
+    q: int,
+    needs_level: bool,
 ) -> tuple[int, int, float, float, float]:
     """Write the paths of pair i; return how many players and paths there are, the rest, and a range.
 
     Pairs must be read in their order. A tree is walked from where the rows part. Where they do not, or where
     all coalitions end in one leaf, that leaf goes to the rest. There are no paths where the attribute makes
-    no difference to any coalition, and no risk then. The sum over the paths is in the range for every
-    coalition.
+    no difference to any coalition, and no risk then, unless the level is needed by itself. The sum over the
+    paths is in the range for every coalition. The first q players have their slots on the desk already.
     """
     partings, slot_of, active, stack = desk.partings, desk.slot_of, desk.active, desk.stack
     if i % BLOCK == 0:
@@ -158,8 +165,8 @@ def read_pair(
     starts, table, player = walker.table_start, walker.table, walker.player
     n_switching = walker.descent.n_switching
     everyone = (1 << len(values)) - 1
-    q, n, constant, low, high = 0, 0, 0.0, 0.0, 0.0
-    differs = False
+    n, constant, low, high = 0, 0.0, 0.0, 0.0
+    differs = needs_level
     for t in range(len(partings)):
         if t >= n_switching and not differs:
             break
