@@ -8,7 +8,7 @@ from lightgbm import LGBMClassifier, LGBMRegressor
 from numpy.testing import assert_allclose
 from scipy.sparse import issparse
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_transformer
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -189,6 +189,11 @@ COMPOSED = {
     ),
     "CatBoost, Poisson": ("rate", True, lambda: CatBoostRegressor(loss_function="Poisson", **CATBOOST)),
     "Poisson regression": ("rate", False, PoissonRegressor),
+    "trees of a logarithm": (
+        "rate",
+        True,
+        lambda: TransformedTargetRegressor(RandomForestRegressor(**SEEDED), func=np.log, inverse_func=np.exp),
+    ),
     "vote of regressors": (
         "rate",
         True,

@@ -7,7 +7,6 @@ from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -244,7 +243,6 @@ def shifted_by_the_second(X):
 
 
 CALLED = {
-    "AdaBoostClassifier is neither a tree ensemble": AdaBoostClassifier(n_estimators=5, random_state=0),
     "LGBMClassifier cannot be read as trees": LGBMClassifier(zero_as_missing=True, verbose=-1),
     "made of the columns 0 and 1 together": make_pipeline(
         FunctionTransformer(running_sums), XGBClassifier(n_estimators=5)

@@ -56,9 +56,9 @@ def explain(
     the prediction, and all values are in its units. With more than two classes DR is the total variation,
     half the sum over the classes.
 
-    fairshap walks the trees of XGBoost, LightGBM and scikit-learn models and solves linear models by their
-    weights, also behind preprocessing that works column by column. It calls any other model. ``route`` in
-    the result says which.
+    fairshap reads the model where it can: the trees of XGBoost, LightGBM, CatBoost and scikit-learn, linear
+    models, and models made of these, such as bags, votes, stacks and calibrations; also behind preprocessing
+    that works column by column. It calls any other model. ``route`` in the result says which.
 
     Parameters
     ----------
