@@ -232,8 +232,6 @@ def test_the_risk_of_a_linear_regressor_is_the_same_everywhere(model, monkeypatc
 
 
 CALLED = {
-    "count:poisson, is not read": XGBRegressor(n_estimators=5, objective="count:poisson"),
-    "1 of kind exponential": LGBMRegressor(n_estimators=5, objective="gamma", verbose=-1),
     "of kind signed_square": LGBMRegressor(n_estimators=5, reg_sqrt=True, verbose=-1),
     "predictions of Ridge": GradientBoostingRegressor(n_estimators=5, init=Ridge(), random_state=0),
     "KNeighborsRegressor is neither a tree ensemble nor a linear model": TransformedTargetRegressor(

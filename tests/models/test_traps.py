@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose
+from scipy.special import expit
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -191,7 +192,7 @@ def test_a_number_that_is_missing_to_xgboost_may_stand_in_a_row_that_is_not_comp
     ranked = rank_table(Scorer(model), Table.read(X))
     used = np.isin(ranked.ensemble.features, np.flatnonzero(X[3] == -0.125))
     assert (ranked.ranks[3, used] == -1).all()
-    walked = ranked.ensemble.predict(ranked.ranks)
+    walked = expit(ranked.ensemble.margins(ranked.ranks)[0])
     assert_allclose(walked, model.predict_proba(X)[:, 1], atol=1e-6)
 
 

@@ -105,7 +105,10 @@ def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
 def is_linear(scorer: Scorer) -> bool:
     """Say whether a model looks like a linear one, with one margin or the mean of several."""
     heads = [head for _, head, _ in _heads(scorer)]
-    return all(has_weights(head) and np.size(head.intercept_) == 1 for head in heads)
+    links = ("identity", "logistic")
+    return all(
+        has_weights(head) and np.size(head.intercept_) == 1 and link_of(head) in links for head in heads
+    )
 
 
 def has_weights(head: Any) -> bool:

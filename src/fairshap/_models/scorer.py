@@ -35,6 +35,10 @@ class NotNativeError(FairshapError):
     """The model's trees or weights cannot be read; the text says why, and the model is called instead."""
 
 
+class MisreadError(NotNativeError):
+    """The model was read, but the reading gives another output than the model does."""
+
+
 def takes_quantities(estimator: Any) -> bool | None:
     """Say whether an estimator is a regressor; None if it does not tell."""
     if hasattr(estimator, "__sklearn_tags__"):

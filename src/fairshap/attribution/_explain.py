@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._models import NotNativeError, Risk, Scorer
+from fairshap._models.scorer import MisreadError
 from fairshap._problem import Privileged, Problem
 from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Ints, Native
@@ -168,21 +169,17 @@ def native_game(
     from fairshap.attribution._linear import LinearGame
     from fairshap.attribution._trees import TreeGame
 
-    try:
-        return TreeGame(game, options.n_jobs), "trees"
-    except NotNativeError as error:
-        reason = error
-    if is_linear(scorer):
-        if options.method == "permutation":
-            return None, "model calls: permutations were asked for, which a linear model has no use for"
+    reason: NotNativeError | None = None
+    linear = is_linear(scorer)
+    if linear and options.method == "permutation":
+        return None, "model calls: permutations were asked for, which a linear model has no use for"
+    for kind, route in ((TreeGame, "trees"), (LinearGame, "weights") if linear else (ComposedGame, "parts")):
         try:
-            return LinearGame(game, options.n_jobs), "weights"
+            return kind(game, options.n_jobs), route
         except NotNativeError as error:
             reason = error
-    try:
-        return ComposedGame(game, options.n_jobs), "parts"
-    except NotNativeError as error:
-        reason = reason if is_linear(scorer) else error
+            if isinstance(error, MisreadError):
+                break
     try:
         encoded = Game(EncodedRisk(game.risk), game.players, game.rows, game.references)
     except NotNativeError:
