@@ -234,14 +234,13 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
     return ax
 
 
-def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: float, ax: Any = None) -> Any:
+def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: Bools, ax: Any = None) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
     ax = new_axes(1, ax, size=(7.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
-    at = np.flatnonzero(thresholds == chosen)
-    if len(at):
-        label = f"threshold {chosen:.3g}"
-        ax.plot(cells[at], risk[at], "*", color=ORANGE, markersize=14, label=label)
+    if chosen.any():
+        label = f"threshold {thresholds[chosen][0]:.3g}"
+        ax.plot(cells[chosen], risk[chosen], "*", color=ORANGE, markersize=14, label=label)
         ax.legend(frameon=False)
     ax.set(xlabel="cells that would change", ylabel="mean risk", ylim=(0, None))
     ax.grid(color=GREY, alpha=0.25, linewidth=0.8)
