@@ -74,17 +74,15 @@ def _columns(repair: FairSHAP) -> pd.DataFrame:
 def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
     """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
     explanation = repair.explanation_
-    matches = explanation.match_plan.frame()
     risk = np.nan_to_num(explanation.risk, nan=-1.0)
-    best = matches.sort_values(["row", "weight"], ascending=[True, False]).drop_duplicates("row")
-    reference = best.set_index("row")["reference"]
     lines = []
     for row in np.argsort(-steps(risk, explanation.unit), kind="stable")[:top].tolist():
         phi = explanation.values[row]
-        line: dict[str, Any] = {"row": row, "risk": risk[row], "group": _group_of(problem, row)}
-        if row in reference.index and not np.isnan(phi).all():
+        group = " / ".join(map(str, np.atleast_1d(problem.X[problem.sensitive].iloc[row])))
+        line: dict[str, Any] = {"row": row, "risk": risk[row], "group": group}
+        other = int(explanation.best[row])
+        if other >= 0 and not np.isnan(phi).all():
             name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
-            other = int(reference[row])
             line |= {
                 "column": str(name),
                 "value": problem.X[name].iloc[row],
@@ -95,11 +93,6 @@ def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
         lines.append(line)
     names = ["row", "group", "risk", "column", "value", "reference_value", "attribution", "reference"]
     return pd.DataFrame(lines, columns=names)
-
-
-def _group_of(problem: CommandTable, row: int) -> str:
-    value = problem.X[problem.sensitive].iloc[row]
-    return " / ".join(map(str, value)) if isinstance(value, pd.Series) else str(value)
 
 
 def _print(

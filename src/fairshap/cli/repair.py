@@ -115,15 +115,16 @@ def write_repair(
     context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    source, out, force, has_ledger = problem.source, files.out, files.force, files.edits is not None
-    settings = _settings(problem, repair)
-    content, ledger = repaired_files(source, out, repair.edits_, has_ledger=has_ledger, settings=settings)
+    has_ledger, settings = files.edits is not None, _settings(problem, repair)
+    table, ledger = repaired_files(
+        problem.source, files.out, repair.edits_, has_ledger=has_ledger, settings=settings
+    )
 
     def report() -> bytes:
         return problem.report(context, files, repair, evaluation=measured)
 
-    asked = [(files.report, report), (files.edits, lambda: ledger)]
-    write_all(asked, lambda: source.save(out, content, force=force), force=force)
+    asked = [(files.report, report), (files.edits, lambda: ledger), (files.out, lambda: table)]
+    write_all(asked, force=files.force, source=problem.source.path)
 
 
 def _settings(problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
