@@ -235,12 +235,12 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
     return ax
 
 
-def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: Bools, ax: Any = None) -> Any:
+def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: int, ax: Any = None) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
     ax = new_axes(1, ax, size=(7.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
-    if chosen.any():
-        label = f"threshold {thresholds[chosen][0]:.3g}"
+    if chosen >= 0:
+        label = f"threshold {thresholds[chosen]:.3g}"
         ax.plot(cells[chosen], risk[chosen], "*", color=ORANGE, markersize=14, label=label)
         ax.legend(frameon=False)
     ax.set(xlabel="cells that would change", ylabel="mean risk", ylim=(0, None))

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -13,6 +12,7 @@ from fairshap._crossval import MEASURES, CrossValidation, Evaluation, Trial, jud
 from fairshap._frames import show
 from fairshap._models import is_frozen
 from fairshap._problem import Problem, Target
+from fairshap._typing import Floats
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
@@ -126,17 +126,30 @@ class ReportData:
         return float(self.certificate.dr_before[known].mean()), float(self.certificate.dr_after[known].mean())
 
 
-def try_thresholds(data: ReportData) -> pd.DataFrame:
-    """Return the cells and rows that each threshold would edit, and the explained model's mean risk then.
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """The cells and rows that each threshold would edit, and the explained model's mean risk after that.
 
-    In one round, within the constraints but without a budget; the repair's own threshold is ``chosen``.
+    ``chosen`` is the position of the repair's own threshold, -1 if it is not among them.
     """
-    taken = data.threshold
-    is_usable = bool(0 < taken < np.inf)
-    if not is_usable:
-        taken = float(np.nan_to_num(data.explanation.values).max(initial=1e-3))
-    lines = [(taken * by, *_try(data, taken * by), is_usable and by == 1) for by in _MULTIPLES]
-    return pd.DataFrame(lines, columns=["thresholds", "cells", "rows", "risk", "chosen"])
+
+    thresholds: Floats
+    cells: Any
+    rows: Any
+    risk: Floats
+    chosen: int
+
+    @classmethod
+    def of(cls, data: ReportData) -> "Sweep":
+        """Return what each threshold would do in one round, within the constraints but without a budget."""
+        taken = data.threshold
+        is_usable = bool(0 < taken < np.inf)
+        if not is_usable:
+            taken = float(np.nan_to_num(data.explanation.values).max(initial=1e-3))
+        thresholds = taken * np.array(_MULTIPLES)
+        cells, rows, risk = zip(*(_try(data, threshold) for threshold in thresholds.tolist()), strict=True)
+        chosen = _MULTIPLES.index(1.0) if is_usable else -1
+        return cls(thresholds, np.array(cells), np.array(rows), np.array(risk), chosen)
 
 
 def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:

@@ -14,7 +14,6 @@ from importlib import metadata, resources
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from fairshap._crossval import MEASURES
 from fairshap._files import write_atomically
@@ -26,7 +25,7 @@ from fairshap._problem.target import exceeds
 from fairshap._typing import Native
 from fairshap.exceptions import InputError
 from fairshap.report._cells import column_lines, flows, ledger, riskiest_rows
-from fairshap.report._data import ReportData, evaluate_repair, try_thresholds
+from fairshap.report._data import ReportData, Sweep, evaluate_repair
 from fairshap.report._summary import (
     cards,
     count,
@@ -66,13 +65,13 @@ class Report:
         The page.
     data : ReportData
         What it was written from.
-    sweep : pandas.DataFrame
-        What other thresholds would do: cells, rows and mean risk.
+    sweep : Sweep
+        What other thresholds would do.
     """
 
     html: str
     data: ReportData
-    sweep: pd.DataFrame
+    sweep: Sweep
 
     def __repr__(self) -> str:
         return f"Report({len(self.html.encode()) / 1e6:.2f} MB of HTML; .write('report.html') saves it)"
@@ -119,8 +118,8 @@ class Report:
 
     def plot_thresholds(self, ax: Any = None) -> Any:
         """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""
-        thresholds, cells, _, risk, chosen = (column.to_numpy() for _, column in self.sweep.items())
-        return draw_thresholds(thresholds, cells, risk, chosen, ax)
+        sweep = self.sweep
+        return draw_thresholds(sweep.thresholds, sweep.cells, sweep.risk, sweep.chosen, ax)
 
     def plot_trade_off(self, ax: Any = None) -> Any:
         """Draw accuracy against fairness of all candidates; return the axes, None if there was no search."""
@@ -157,7 +156,7 @@ def report_repair(
         )
     made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence.certificate)
     data = ReportData(*made, target, evaluation, not_measured, tuning, audit)
-    report = Report("", data, try_thresholds(data))
+    report = Report("", data, Sweep.of(data))
     command = page["command"] or f"{fitted!r}.fit_resample(X, y)"
     return replace(report, html=_render(report, seed=fitted.random_state, **{**page, "command": command}))
 
@@ -224,11 +223,11 @@ def _context(report: Report, redact: bool) -> dict[str, Any]:
         "n_edited": int(certificate.edited.sum()),
         "n_risen": int(risen[certificate.edited].sum()),
         "sweep": {
-            "thresholds": [float(f"{value:.4g}") for value in sweep["thresholds"]],
-            "cells": sweep["cells"].tolist(),
-            "rows": sweep["rows"].tolist(),
-            "risk": [round(value, 6) for value in sweep["risk"].tolist()],
-            "chosen": int(sweep["chosen"].argmax()) if sweep["chosen"].any() else -1,
+            "thresholds": [float(f"{value:.4g}") for value in sweep.thresholds],
+            "cells": sweep.cells.tolist(),
+            "rows": sweep.rows.tolist(),
+            "risk": [round(value, 6) for value in sweep.risk.tolist()],
+            "chosen": sweep.chosen,
         },
         "rows": riskiest_rows(data, redact),
         "ledger": ledger(data, redact),
