@@ -181,9 +181,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     code = """
 import resource, sys
 from fairshap import exceptions, _io
+from fairshap._files import write_atomically
 source = _io.read(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try: source.save(sys.argv[2], source.to_bytes(sys.argv[2]), force=True)
+content = source.to_bytes(sys.argv[2])
+try: write_atomically(sys.argv[2], lambda file: file.write(content), force=True)
 except exceptions.FileError as error: print(error)
 """
     assert "the disk is full" in run_code(code, path, out)
@@ -205,12 +207,13 @@ def test_a_folder_that_is_read_only_is_told():
 import os, sys
 from pathlib import Path
 from fairshap import exceptions, _io
+from fairshap._files import write_atomically
 folder = Path(sys.argv[1])
 # What is imported when it is first needed may lie where nobody cannot read.
 _io.read(folder / "in.csv")
 if not os.getuid(): os.seteuid(65534)
 calls = [
-    lambda: _io.read(folder / "in.csv").save(folder / "out.csv", b"new"),
+    lambda: write_atomically(folder / "out.csv", lambda file: file.write(b"new")),
     lambda: _io.read(folder / "secret.csv"),
 ]
 for call in calls:

@@ -24,8 +24,6 @@ _SPREAD, _BINS, _GOLDEN = 0.36, 60, 0.6180339887
 def as_label(name: object) -> str:
     r"""Return a name as an axis label: one line, not too long, and without mathematical markup.
 
-    Examples
-    --------
     >>> print(as_label("income in $ and $cents$"))
     income in \$ and \$cents\$
     """
@@ -170,11 +168,9 @@ def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None)
         look = {"fmt": marker, "color": color, "markersize": 6, "elinewidth": 2, "label": label}
         ax.errorbar(value, places + shift, xerr=np.clip([value - low, high - value], 0, None), **look)
     ax.set_yticks(places, names)
-    # Shows which intervals reach below 0.
-    ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set_ylim(-0.6, len(names) - 0.4)
+    # The line at 0 shows which intervals reach below it.
+    _tidy(ax, len(names))
     ax.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.8)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(length=0)
     if len(sides) > 1:
         ax.legend(frameon=False, loc="best")
@@ -194,16 +190,21 @@ def draw_columns(
         x, y = np.hstack(points)
         label = f"{as_label(sides[group])} ({'privileged' if group else 'unprivileged'})"
         ax.plot(x, y, "o", color=color, markersize=2.6, alpha=0.55, markeredgewidth=0, label=label)
-    ax.axvline(0, color=GREY, linewidth=0.8)
+    _tidy(ax, len(names))
     if np.isfinite(threshold):
         ax.axvline(threshold, color=GREY, linestyle="--", linewidth=1, label=f"threshold {threshold:.3g}")
     ax.set_yticks(range(len(names))[::-1], [as_label(name) for name in names])
     ax.set_xlabel("attribution (phi): what the column adds to the risk of a row")
-    ax.set_ylim(-0.6, len(names) - 0.4)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, markerscale=2)
     return ax
+
+
+def _tidy(ax: Any, n_lines: int) -> None:
+    """Give axes a line at 0 and room for so many lines of a list."""
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    ax.set_ylim(-0.6, n_lines - 0.4)
+    ax.spines[["top", "right", "left"]].set_visible(False)
 
 
 def thin(values: Floats, most: int = _MAX_POINTS) -> Floats:
@@ -234,14 +235,13 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
     return ax
 
 
-def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: float, ax: Any = None) -> Any:
+def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: int, ax: Any = None) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
     ax = new_axes(1, ax, size=(7.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
-    at = np.flatnonzero(thresholds == chosen)
-    if len(at):
-        label = f"threshold {chosen:.3g}"
-        ax.plot(cells[at], risk[at], "*", color=ORANGE, markersize=14, label=label)
+    if chosen >= 0:
+        label = f"threshold {thresholds[chosen]:.3g}"
+        ax.plot(cells[chosen], risk[chosen], "*", color=ORANGE, markersize=14, label=label)
         ax.legend(frameon=False)
     ax.set(xlabel="cells that would change", ylabel="mean risk", ylim=(0, None))
     ax.grid(color=GREY, alpha=0.25, linewidth=0.8)

@@ -29,10 +29,8 @@ class Dataset:
         The raw columns; categories are not encoded.
     y : pandas.Series
         The target, 0 or 1.
-    sensitive : str
-        The sensitive column of X.
-    privileged : object
-        Its privileged value.
+    sensitive, privileged : str, object
+        The sensitive column of X, and its privileged value.
     target : str
         What y = 1 means.
     description, source, licence : str

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fairshap import _io
+from fairshap._files import write_atomically
 from fairshap.edits import Edits
 
 
@@ -22,4 +23,5 @@ def edits_of(source: _io.Source, cells: list[tuple[int, str, int]]) -> Edits:
 
 def write(source: _io.Source, path, edits: Edits | None = None, *, force=False, mark=None) -> None:
     """Write a table with edits made, as a command does."""
-    source.save(path, source.to_bytes(path, edits, mark=mark), force=force)
+    content = source.to_bytes(path, edits, mark=mark)
+    write_atomically(path, lambda file: file.write(content), force=force, source=source.path)

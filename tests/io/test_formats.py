@@ -192,7 +192,7 @@ def test_compressed_files_stay_compressed_unless_renamed(tmp_path, ending, compr
 
 
 def test_standard_input_is_csv_and_standard_output_too(tmp_path):
-    code = "from fairshap import _io; s = _io.read('-'); s.save('-', s.to_bytes('-'))"
+    code = "import sys; from fairshap import _io; sys.stdout.buffer.write(_io.read('-').to_bytes('-'))"
     run = subprocess.run([sys.executable, "-c", code], input=TEXT, capture_output=True, check=True)
     assert run.stdout == TEXT
 

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from fairshap import datasets
-from fairshap._files import write_atomically
 from fairshap._frames import Kind
 from fairshap._io.document import (
     DELIMITERS,
@@ -79,14 +78,6 @@ class Source:
             frame = self._whole_frame()
             content = frame_to_bytes(frame if edits is None else edits.apply(frame), form, mark)
         return content if os.fspath(path) == "-" else compress(content, Path(path))
-
-    def save(self, path: Pathlike, content: bytes, *, force: bool = False) -> None:
-        """Write what :meth:`to_bytes` returned; never over the file that was read."""
-        if os.fspath(path) == "-":
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
-        else:
-            write_atomically(path, lambda file: file.write(content), force=force, source=self.path)
 
     def format_for(self, path: Pathlike) -> Format:
         """Return the format in which the table is written to a path."""

@@ -1,6 +1,7 @@
 """Files that a command writes, all of them or none, and how a repaired table is marked and known again."""
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -50,14 +51,13 @@ def trial_folder(folder: Path) -> Iterator[None]:
 
 
 def write_all(
-    contents: Sequence[tuple[str | None, Callable[[], bytes]]],
-    write_table: Callable[[], None] = lambda: None,
-    *,
-    force: bool,
+    contents: Sequence[tuple[str | None, Callable[[], bytes]]], *, force: bool, source: Path | None = None
 ) -> None:
-    """Write the files that are asked for, and last the table: all of them or none."""
+    """Write the files that are asked for, all of them or none, and never over the file that was read.
+
+    The last one may go to standard output.
+    """
     if not contents:
-        write_table()
         return
     (path, content), *rest = contents
 
@@ -65,12 +65,14 @@ def write_all(
         file.write(content())
         # A full disk is noticed here, while the files before this one lie ready beside their places.
         file.flush()
-        write_all(rest, write_table, force=force)
+        write_all(rest, force=force, source=source)
 
     if path is None:
-        write_all(rest, write_table, force=force)
+        write_all(rest, force=force, source=source)
+    elif path == STANDARD:
+        write(sys.stdout.buffer)
     else:
-        write_atomically(path, write, force=force)
+        write_atomically(path, write, force=force, source=source)
 
 
 # ---- repaired tables

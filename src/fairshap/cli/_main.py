@@ -124,7 +124,7 @@ def main(args: list[str] | None = None) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        code = _flush(run(sys.argv[1:] if args is None else args))
+        code = run(sys.argv[1:] if args is None else args)
     except Stopped as stopped:
         (number,) = stopped.args
         _fail(f"{'interrupted' if number == signal.SIGINT else 'terminated'}; nothing was written.")
@@ -138,7 +138,9 @@ def run(args: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
+            code = int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
+            sys.stdout.flush()
+            return code
         except BrokenPipeError:
             return _unread()
         except SystemExit as end:
@@ -149,8 +151,10 @@ def run(args: list[str]) -> int:
         except MemoryError:
             return _fail("there is not enough memory for this table; try fewer rows or columns.")
         except OSError as error:
-            where = f"{error.filename!r}: " if error.filename else "the output cannot be written: "
-            return _fail(f"{where}{error.strerror or error}.")
+            why = error.strerror or error
+            if error.filename:
+                return _fail(f"{error.filename!r}: {why}.")
+            return _unread(_fail(f"the output cannot be written: {why}."))
         except Exception as error:
             return _unexpected(error)
 
@@ -182,17 +186,6 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     for known in (signal.SIGINT, signal.SIGTERM):
         signal.signal(known, signal.SIG_IGN)
     raise Stopped(number)
-
-
-def _flush(code: int) -> int:
-    """Return the exit code, after all output is written."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _unread()
-    except OSError as error:
-        return _unread(_fail(f"the output cannot be written: {error.strerror}."))
-    return code
 
 
 def _unread(code: int = UNREAD) -> int:

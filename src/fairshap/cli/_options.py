@@ -53,16 +53,7 @@ def split(texts: Iterable[str] | None) -> list[str]:
 
 
 def name_option(text: str, parameter: str | None) -> str:
-    """Return a text about a parameter with the option that sets it, if there is one.
-
-    Where the text gives the parameter a value, ``name=`` becomes ``--option``. Otherwise the option stands in
-    brackets at the end.
-
-    >>> name_option("max_accuracy_drop=2 must be between 0 and 1.", "max_accuracy_drop")
-    '--max-accuracy-drop 2 must be between 0 and 1.'
-    >>> name_option("y holds one label.", "y")
-    'y holds one label (--target).'
-    """
+    """Return a text about a parameter with its option: ``--option`` for ``name=``, or else at the end."""
     option = OPTIONS.get(parameter or "")
     if option is None:
         return text

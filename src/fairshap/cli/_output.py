@@ -4,7 +4,7 @@ import json
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,7 +93,9 @@ class Output:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON takes it: numbers as Python's own, missing ones as None."""
+    """Return a value as JSON takes it: Python's own numbers, None if missing, and the lines of a frame."""
+    if isinstance(value, pd.DataFrame):
+        return plain(value.to_dict(orient="records"))
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -106,17 +108,8 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the lines of a frame as JSON takes them."""
-    return [plain(line) for line in frame.to_dict(orient="records")]
-
-
 def visible(text: str) -> str:
-    r"""Return a text with escapes for whatever would control a terminal: cells are data.
-
-    >>> visible("a\x1b[31mb")
-    'a\\x1b[31mb'
-    """
+    """Return a text with escapes for whatever would control a terminal: cells are data."""
     return "".join(
         ascii(char)[1:-1] if char != "\n" and (unicodedata.category(char) == "Cc" or char in _TURNS) else char
         for char in text
@@ -145,7 +138,7 @@ def describe_measures(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return the measures of each model as JSON takes them, with the two groups of each gap."""
     return [
         line | {f"{gap}_between": evaluation.measures.pair(k, gap) for gap in GAPS}
-        for k, line in enumerate(records(evaluation.frame()))
+        for k, line in enumerate(plain(evaluation.frame()))
     ]
 
 
@@ -156,16 +149,13 @@ def describe_folds(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def print_measures(
-    output: Output,
-    evaluation: Evaluation,
-    header: tuple[str, str, str],
-    cells: Callable[[str], tuple[Any, Any, Any]],
+    output: Output, evaluation: Evaluation, header: Sequence[str], cells: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Print a line for each measure: three cells, the groups of a gap, and the meaning."""
+    """Print a line for each measure: its cells, the groups of a gap, and the meaning."""
     rows = []
     for name, one in MEASURES.items():
         pair = " over ".join(evaluation.measures.pair(0, name) or ())
-        rows.append((one.label, *cells(name), pair, one.description))
+        rows.append((one.label, *cells[name], pair, one.description))
     output.table(["measure", *header, "between", "meaning"], rows, left=(0, 4, 5))
     print_notes(output, evaluation)
 

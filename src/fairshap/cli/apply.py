@@ -46,7 +46,7 @@ def apply(
     source.format_for(out)
     kept = Path(edits).read_bytes() if again is None else None
     table, content = repaired_files(source, out, ledger, ledger=kept)
-    write_all([(again, lambda: content)], lambda: source.save(out, table, force=force), force=force)
+    write_all([(again, lambda: content), (out, lambda: table)], force=force, source=source.path)
     rows = len(set(ledger.row.tolist()))
     written = ", ".join(name for name in (out, again) if name is not None)
     output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")

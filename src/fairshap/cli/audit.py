@@ -1,5 +1,6 @@
 """``fairshap audit``: how unfair, for whom, through which columns and which rows."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,13 @@ import pandas as pd
 import typer
 
 from fairshap import FairSHAP
-from fairshap._crossval import MIN_COMPARED, Evaluation
+from fairshap._crossval import MEASURES, MIN_COMPARED, Evaluation
 from fairshap._models import is_frozen
 from fairshap._problem.target import steps
 from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, option
-from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures, records
+from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures
 from fairshap.cli._problem import CommandTable
 from fairshap.model_selection import evaluate, evaluate_fitted
 
@@ -38,22 +39,19 @@ def audit(
             measured = evaluate(estimator=estimator, methods=["baseline"], **how)
         repair = FairSHAP(estimator, **problem.who, threshold=threshold, **run.params)
         repair.fit(problem.X, problem.y)
-
-        def report() -> bytes:
-            return problem.report(context, page, repair, evaluation=measured, audit=True)
-
+        report = partial(problem.report, context, page, repair, evaluation=measured, audit=True)
         write_all([(page.report, report)], force=page.force)
     groups, columns, rows = measured.groups(), _columns(repair), _rows(repair, problem, top)
-    _print(output, problem, measured, groups, columns, rows)
+    _print(output, problem.sensitive, measured, groups, columns, rows)
     output.written(page, apart=True)
     output.json(
         **problem.describe(),
         rows_held_out=measured.folds is not None,
         **describe_folds(measured),
         measures=describe_measures(measured)[0],
-        groups=records(groups),
-        columns=records(columns),
-        rows=records(rows),
+        groups=groups,
+        columns=columns,
+        rows=rows,
         report=page.report,
     )
 
@@ -74,17 +72,15 @@ def _columns(repair: FairSHAP) -> pd.DataFrame:
 def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
     """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
     explanation = repair.explanation_
-    matches = explanation.match_plan.frame()
     risk = np.nan_to_num(explanation.risk, nan=-1.0)
-    best = matches.sort_values(["row", "weight"], ascending=[True, False]).drop_duplicates("row")
-    reference = best.set_index("row")["reference"]
     lines = []
     for row in np.argsort(-steps(risk, explanation.unit), kind="stable")[:top].tolist():
         phi = explanation.values[row]
-        line: dict[str, Any] = {"row": row, "risk": risk[row], "group": _group_of(problem, row)}
-        if row in reference.index and not np.isnan(phi).all():
+        group = " / ".join(map(str, np.atleast_1d(problem.X[problem.sensitive].iloc[row])))
+        line: dict[str, Any] = {"row": row, "risk": risk[row], "group": group}
+        other = int(explanation.best[row])
+        if other >= 0 and not np.isnan(phi).all():
             name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
-            other = int(reference[row])
             line |= {
                 "column": str(name),
                 "value": problem.X[name].iloc[row],
@@ -97,28 +93,14 @@ def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=names)
 
 
-def _group_of(problem: CommandTable, row: int) -> str:
-    value = problem.X[problem.sensitive].iloc[row]
-    return " / ".join(map(str, value)) if isinstance(value, pd.Series) else str(value)
-
-
-def _print(
-    output: Output,
-    problem: CommandTable,
-    measured: Evaluation,
-    groups: pd.DataFrame,
-    columns: pd.DataFrame,
-    rows: pd.DataFrame,
-) -> None:
+def _print(output: Output, sensitive: Any, measured: Evaluation, *tables: pd.DataFrame) -> None:
+    groups, columns, rows = tables
     line = measured.frame().iloc[0]
-
-    def cells(name: str) -> tuple[Any, Any, Any]:
-        return line[name], line[f"{name}_low"], line[f"{name}_high"]
-
+    cells = {name: [line[f"{name}{end}"] for end in ("", "_low", "_high")] for name in MEASURES}
     rows_of = "held-out rows" if measured.folds else "the rows of the table"
     output.line(f"How unfair: the model on {rows_of}, with 95 % intervals")
     print_measures(output, measured, ("value", "from", "to"), cells)
-    output.line(f"\nFor whom: by {problem.sensitive!r}")
+    output.line(f"\nFor whom: by {sensitive!r}")
     names = ["rows", "base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr"]
     head = ["group", "rows", "base rate", "predicted", "true positives", "precision", "accuracy", "DR"]
     output.table(head, [(one["group"], *(one[name] for name in names)) for _, one in groups.iterrows()])

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from fairshap.cli._models import open_task
 from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, Texts, option, split
-from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes, records
+from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes
 from fairshap.model_selection import METHODS
 from fairshap.model_selection import evaluate as compare
 
@@ -41,7 +41,7 @@ def evaluate(
         **problem.describe(),
         **describe_folds(evaluation),
         methods=describe_measures(evaluation),
-        changes=records(evaluation.differences()),
+        changes=evaluation.differences(),
     )
 
 

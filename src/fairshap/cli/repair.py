@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from fairshap import FairSHAP, evaluate
-from fairshap._crossval import Evaluation, with_params
+from fairshap._crossval import MEASURES, Evaluation, with_params
 from fairshap._io import MARKED
 from fairshap._models import is_frozen
 from fairshap.cli._files import how_to_check, repaired_files, write_all
@@ -22,7 +22,7 @@ from fairshap.cli._options import (
     repeats_option,
     selector_of,
 )
-from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures, records
+from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures
 from fairshap.cli._problem import CommandTable
 
 
@@ -115,15 +115,16 @@ def write_repair(
     context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    source, out, force, has_ledger = problem.source, files.out, files.force, files.edits is not None
-    settings = _settings(problem, repair)
-    content, ledger = repaired_files(source, out, repair.edits_, has_ledger=has_ledger, settings=settings)
-
-    def report() -> bytes:
-        return problem.report(context, files, repair, evaluation=measured)
-
-    asked = [(files.report, report), (files.edits, lambda: ledger)]
-    write_all(asked, lambda: source.save(out, content, force=force), force=force)
+    has_ledger, settings = files.edits is not None, _settings(problem, repair)
+    table, ledger = repaired_files(
+        problem.source, files.out, repair.edits_, has_ledger=has_ledger, settings=settings
+    )
+    asked = [
+        (files.report, lambda: problem.report(context, files, repair, evaluation=measured)),
+        (files.edits, lambda: ledger),
+        (files.out, lambda: table),
+    ]
+    write_all(asked, force=files.force, source=problem.source.path)
 
 
 def _settings(problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def print_repair(
         _print_before_and_after(output, measured)
         found = describe_folds(measured)
         found["before"], found["after"] = describe_measures(measured)
-        found["change"] = records(measured.differences())[1]
+        found["change"] = plain(measured.differences())[1]
     frame, cells = repair.edits_.frame(), problem.X.size
     share, n_rows = len(frame) / cells, frame["row"].nunique()
     output.line(f"{len(frame):,} of {cells:,} cells ({share:.2%}) were replaced, in {n_rows:,} rows.")
@@ -186,11 +187,10 @@ def print_repair(
 def _print_before_and_after(output: Output, evaluation: Evaluation) -> None:
     before, after = (line for _, line in evaluation.frame().iterrows())
     change = evaluation.differences().iloc[1]
-
-    def cells(name: str) -> tuple[Any, Any, str]:
+    cells = {}
+    for name in MEASURES:
         interval = f"[{change[f'{name}_low']:+.4f}, {change[f'{name}_high']:+.4f}]"
-        return before[name], after[name], f"{change[name]:+.4f} {interval}"
-
+        cells[name] = before[name], after[name], f"{change[name]:+.4f} {interval}"
     output.line(f"Trained before and after the repair, measured on held-out rows: {evaluation.folds}")
     print_measures(output, evaluation, ("before", "after", "change [95 % interval]"), cells)
     output.line()

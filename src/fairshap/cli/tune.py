@@ -21,7 +21,7 @@ from fairshap.cli._options import (
     selector_of,
     split,
 )
-from fairshap.cli._output import Output, print_levels, print_noise, records
+from fairshap.cli._output import Output, print_levels, print_noise
 from fairshap.edits._recipe import describe_counterfactuals
 from fairshap.exceptions import InputError
 
@@ -89,7 +89,7 @@ def tune(
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
         dr_noise=tuning.noise_level,
-        candidates=records(frame),
+        candidates=frame,
         report=page.report,
     )
 

@@ -14,8 +14,8 @@ from fairshap.report._data import ReportData
 # Columns of the table, flows, rows beside their reference and columns of each that are listed.
 _COLUMNS, _FLOWS, _ROWS, _COLUMNS_OF_ROW = 30, 30, 10, 16
 
-# Lines of the ledger in the page, and those that are there without a script.
-_LINES, _PLAIN = 20_000, 100
+# Lines of the ledger in the page.
+_LINES = 20_000
 
 
 def column_lines(data: ReportData) -> tuple[list[dict[str, Any]], int]:
@@ -23,6 +23,7 @@ def column_lines(data: ReportData) -> tuple[list[dict[str, Any]], int]:
     explanation = data.explanation
     values, features, side = explanation.values, explanation.features, data.problem.groups.side
     size = explanation.mean_sizes()
+    means = [pd.DataFrame(values[side == group]).mean() for group in (0, 1)]
     n_rows = reaches(values, data.threshold, explanation.unit).sum(axis=0)
     feature_of = dict(zip(features.columns, features.of_column.tolist(), strict=True))
     n_edits = Counter(feature_of[column] for column in data.edits.column)
@@ -32,18 +33,13 @@ def column_lines(data: ReportData) -> tuple[list[dict[str, Any]], int]:
             "name": show(explanation.feature_names[k], 60),
             "size": float(size[k]),
             "share": float(size[k] / size.max()),
-            "means": [_mean(values[side == group, k]) for group in (0, 1)],
+            "means": [float(mean[k]) for mean in means],
             "rows": int(n_rows[k]),
             "edits": n_edits[k],
         }
         for k in order
     ]
     return lines, len(size) - len(lines)
-
-
-def _mean(values: Any) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else np.nan
 
 
 def flows(data: ReportData, redact: bool) -> dict[str, Any]:
@@ -153,12 +149,3 @@ def ledger(data: ReportData, redact: bool) -> dict[str, Any]:
         places = [texts.setdefault(text, len(texts)) for text in said]
         lines.append([row, *places, round(float(phi[k]), 5), int(edits.reference[k])])
     return {"texts": list(texts), "lines": lines, "total": len(edits)}
-
-
-def plain_ledger(ledger: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the first lines of the ledger for readers without a script."""
-    texts, lines = ledger["texts"], []
-    for row, *places, phi, reference in ledger["lines"][:_PLAIN]:
-        said = zip(("label", "column", "old", "new"), (texts[place] for place in places), strict=True)
-        lines.append({"row": row, **dict(said), "phi": phi, "reference": reference})
-    return lines

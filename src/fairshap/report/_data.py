@@ -8,15 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from fairshap._crossval import (
-    MEASURES,
-    CrossValidation,
-    Evaluation,
-    Trial,
-    judge,
-    make_folds,
-    shuffled_risk,
-)
+from fairshap._crossval import MEASURES, CrossValidation, Evaluation, Trial, judge, make_folds, shuffled_risk
 from fairshap._frames import show
 from fairshap._models import is_frozen
 from fairshap._problem import Problem, Target
@@ -158,16 +150,6 @@ class Sweep:
         cells, rows, risk = zip(*(_try(data, threshold) for threshold in thresholds.tolist()), strict=True)
         chosen = _MULTIPLES.index(1.0) if is_usable else -1
         return cls(thresholds, np.array(cells), np.array(rows), np.array(risk), chosen)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the slider needs."""
-        return {
-            "thresholds": [float(f"{value:.4g}") for value in self.thresholds],
-            "cells": self.cells.tolist(),
-            "rows": self.rows.tolist(),
-            "risk": [round(value, 6) for value in self.risk.tolist()],
-            "chosen": self.chosen,
-        }
 
 
 def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:

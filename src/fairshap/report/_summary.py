@@ -41,13 +41,7 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def summary(data: ReportData) -> dict[str, Any]:
-    """Return what the first two sections of the page show."""
-    parts = {"verdict": _verdict, "cards": _cards, "facts": _facts, "sizes": _group_sizes}
-    return {name: part(data) for name, part in parts.items()}
-
-
-def _verdict(data: ReportData) -> str:
+def verdict(data: ReportData) -> str:
     """Return what the repair did and what it took; for an audit, how unfair the model is."""
     said = [_risk_in_words(data)]
     if data.is_audit:
@@ -112,9 +106,9 @@ def _gaps_in_words(lines: dict[str, dict[str, Any]]) -> str:
     return f"Of the gaps between the groups, {', '.join(said)}."
 
 
-def _cards(data: ReportData) -> list[dict[str, Any]]:
+def cards(data: ReportData) -> list[dict[str, Any]]:
     """Return the few numbers that stand out: one value, or two where something is compared."""
-    n = 1 if data.is_audit else 2
+    n = data.n_models
     found: list[dict[str, Any]] = []
     if lines := data.measure_lines():
         for name, label in (("dr", "Discriminative risk (DR)"), ("accuracy", lines["accuracy"]["label"])):
@@ -127,7 +121,7 @@ def _cards(data: ReportData) -> list[dict[str, Any]]:
     return [*found, {"label": label, "values": [f"{len(data.edits):,}"], "note": note}]
 
 
-def _facts(data: ReportData) -> list[tuple[str, str]]:
+def facts(data: ReportData) -> list[tuple[str, str]]:
     """Return the problem as terms and what they are."""
     explanation, problem, target = data.explanation, data.problem, data.target
     status, counts = np.unique(explanation.status, return_counts=True)
@@ -183,7 +177,7 @@ def _model_name(model: Any) -> str:
     return _model_name(inner) if wrapped else type(model).__name__
 
 
-def _group_sizes(data: ReportData) -> dict[str, Any]:
+def group_sizes(data: ReportData) -> dict[str, Any]:
     """Return how many rows each group has of each label, or of each bin of a quantity."""
     target, side, names = data.target, data.problem.groups.side, data.problem.side_names
     labels, codes = list[Any](target.names), target.codes
