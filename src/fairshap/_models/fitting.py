@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
@@ -25,7 +24,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from fairshap._frames import Table
 from fairshap._messages import warn
 from fairshap._models.encoding import ColumnEncoder
-from fairshap._models.scorer import Relabelled, spread, takes_quantities
+from fairshap._models.scorer import Relabelled, copy_estimator, spread, takes_quantities
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError, WeightsWarning
 
@@ -109,14 +108,14 @@ def fit_model(
 
 def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     """Yield what may be fitted, in the order in which it is tried."""
-    fresh = [clone(estimator)] if _may_be_raw(estimator, table) else []
+    fresh = [copy_estimator(estimator)] if _may_be_raw(estimator, table) else []
     # Where all are numbers, any estimator can be expected to read them: encoding would not help.
     if table.is_array:
         is_plain = not len(table.category_columns)
     else:
         is_plain = isinstance(table.native, pd.DataFrame) and _are_numbers(table)
     if not is_plain and not _has_pipeline(estimator):
-        fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", clone(estimator))]))
+        fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", copy_estimator(estimator))]))
     yield from fresh
     if takes_quantities(estimator):
         return
@@ -272,7 +271,7 @@ def _asking_for_weights(estimator: Any) -> Any:
 
     What else routes metadata is left to the user: a search has scorers too, which may or may not weigh.
     """
-    estimator = clone(estimator)
+    estimator = copy_estimator(estimator)
     if get_config()["enable_metadata_routing"]:
         # As without routing, the last step of a pipeline gets them and its transformers do not.
         _request(_last(estimator), True)

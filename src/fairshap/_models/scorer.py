@@ -1,5 +1,6 @@
 """A fitted model as the numbers that risk is measured on, and the risk."""
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -49,6 +50,20 @@ def takes_quantities(estimator: Any) -> bool | None:
     return {"regressor": True, "classifier": False}.get(kind)
 
 
+def copy_estimator(estimator: Any) -> Any:
+    """Return a clone, or a copy of what scikit-learn cannot clone, such as CatBoost with ``cat_features``."""
+    try:
+        return clone(estimator)
+    except (RuntimeError, TypeError) as refusal:
+        try:
+            return copy.deepcopy(estimator)
+        except Exception as error:
+            raise ModelError(
+                f"{type(estimator).__name__} can be neither cloned ({refusal}) nor copied ({error}). Give an "
+                "estimator whose constructor keeps its parameters as they are given."
+            ) from error
+
+
 class Relabelled(ClassifierMixin, BaseEstimator):
     """A classifier, such as XGBoost's, fitted on the labels' numbers, from 0 on, that predicts the labels."""
 
@@ -58,7 +73,7 @@ class Relabelled(ClassifierMixin, BaseEstimator):
     def fit(self, X: Native, y: NDArray[Any], **fit_params: Any) -> "Relabelled":
         """Fit the classifier on 0 for the first label, 1 for the second and so on."""
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.inner_ = clone(self.estimator).fit(X, codes, **fit_params)
+        self.inner_ = copy_estimator(self.estimator).fit(X, codes, **fit_params)
         return self
 
     @property
