@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fairshap._frames import Table, factorize, is_missing
-from fairshap._messages import did_you_mean, listing, unknown, warn
-from fairshap._problem.target import is_count
+from fairshap._messages import check_choice, check_count, did_you_mean, listing, warn
 from fairshap._typing import Bools, Ints, Sides
-from fairshap.exceptions import GroupError, InputError, PooledGroupsWarning
+from fairshap.exceptions import GroupError, PooledGroupsWarning
 
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
@@ -80,14 +79,9 @@ class Groups:
         values the risk is the largest or the mean difference, or that between the row's own value and one of
         the other side that is drawn for it ("random").
         """
-        if comparison not in get_args(Comparison):
-            raise unknown("comparison", comparison, get_args(Comparison))
+        check_choice(comparison, "comparison", get_args(Comparison))
         least = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
-        if not is_count(least, 1):
-            raise InputError(
-                f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None.",
-                parameter="min_group_size",
-            )
+        check_count(least, "min_group_size", ": a number of rows, or None")
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values

@@ -96,7 +96,7 @@ class Problem:
     def y(self) -> Target:
         """The target, for steps that cannot do without one."""
         if self.target is None:
-            raise TargetError("fairshap requires y to be passed, but the target y is None.")
+            raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
         return self.target
 
     @property

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_count, did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
@@ -213,15 +213,12 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     n = len(numbers)
     if bins is None:
         bins = min(_USUAL, max(2, n // _LEAST_ROWS))
-    elif not is_count(bins, 2):
-        raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, as in bins=10.",
-            parameter="bins",
-        )
-    elif bins > n:
-        raise InputError(
-            f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
-        )
+    else:
+        check_count(bins, "bins", ": the number of quantile bins, such as 10", least=2)
+        if bins > n:
+            raise InputError(
+                f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
+            )
     ordered = np.sort(numbers)
     below = ordered[ordered < ordered[-1]]
     if not len(below):
@@ -237,11 +234,6 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     ranges = zip(ordered[np.append(0, first)], np.append(ends, ordered[-1]), strict=True)
     names = (f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}" for low, high in ranges)
     return codes, tuple(f"a target of {name}" for name in names)
-
-
-def is_count(value: Any, least: int) -> bool:
-    """Say whether a value is a whole number that is large enough."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
 def tolerance(unit: float) -> float:

@@ -12,9 +12,9 @@ from fairshap._kernels.trees.estimates import coalition_risks
 from fairshap._kernels.trees.games import MOST_PLAYERS, coalition_weights
 from fairshap._kernels.trees.pairs import count_players, solve_pairs
 from fairshap._kernels.trees.walker import Walker, make_walker
+from fairshap._messages import Progress, in_threads
 from fairshap._models import NotNativeError
 from fairshap._models.probing import rank_table
-from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution._calls import Game, Rows, in_parts
 

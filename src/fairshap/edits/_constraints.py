@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, Table
+from fairshap._messages import check_choice, check_count
 from fairshap._models import Risk
 from fairshap._problem import Groups, Target
 from fairshap._problem.target import exceeds
@@ -15,7 +16,6 @@ from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_choice, check_count
 
 #: The groups whose rows are edited, and their sides.
 SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
@@ -73,7 +73,7 @@ class EditConstraints(BaseEstimator):
         if self.frozen is not None and self.editable is not None:
             raise InputError("frozen and editable are both given; give one of the two.", parameter="frozen")
         if self.max_per_row is not None:
-            check_count(self.max_per_row, "max_per_row", "2, or None")
+            check_count(self.max_per_row, "max_per_row", ", such as 2, or None")
         check_choice(self.reject_if, "reject_if", (None, *REJECTIONS))
 
     def given(self) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils import _safe_indexing
 
 from fairshap._frames import Players, open_store
+from fairshap._messages import check_choice, check_number, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import reaches
 from fairshap._typing import Floats, Ints, Native
@@ -19,7 +20,6 @@ from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_choice, is_number
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
 CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None
@@ -181,12 +181,8 @@ def is_risk(counterfactuals: Any) -> TypeGuard[float]:
 def check_counterfactuals(counterfactuals: Any) -> None:
     """Raise an error unless it is known which rows get counterfactuals."""
     if is_risk(counterfactuals):
-        if not 0 < counterfactuals < np.inf:
-            raise InputError(
-                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
-                "give a number above 0, for example 0.1.",
-                parameter="counterfactuals",
-            )
+        what = "a risk from which rows get counterfactuals; give a number above 0, for example 0.1."
+        check_number(counterfactuals, "counterfactuals", what, low=np.nextafter(0.0, 1.0))
     else:
         more = ", or a number: the risk from which rows get counterfactuals"
         check_choice(counterfactuals, "counterfactuals", (None, "edited", "all"), more)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_count, did_you_mean, is_number, listing
 from fairshap._problem import Problem
 from fairshap._problem.target import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
@@ -17,7 +17,6 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_count, is_number
 
 #: Columns, or feature groups, with a threshold of their own.
 ByColumn: TypeAlias = Mapping[Any, float] | None
@@ -268,7 +267,7 @@ class Iterative(Selector):
         return Threshold() if self.selector is None else self.selector
 
     def check(self) -> None:
-        check_count(self.max_rounds, "max_rounds", "5")
+        check_count(self.max_rounds, "max_rounds", ", such as 5")
         if isinstance(self.selector, Iterative):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
         make_selector(self._inner)

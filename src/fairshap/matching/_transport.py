@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from fairshap._kernels.neighbors.distance import nearest_both_ways
-from fairshap._messages import warn
+from fairshap._messages import check_choice, check_count, check_number, import_extra, warn
 from fairshap._typing import Floats, Ints
-from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
-from fairshap.matching._match import Found, Matcher, Pairing, Pairs, check_choice, check_count, check_number
+from fairshap.exceptions import NotConvergedError, NotConvergedWarning
+from fairshap.matching._match import Found, Matcher, Pairing, Pairs
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -157,9 +157,9 @@ class TransportMatcher(Matcher):
         what = "the share of each row's mass that is kept; give a number above 0, up to 1."
         check_number(self.keep, "keep", what, low=1e-9, high=1.0)
         check_number(self.tol, "tol", "a share; give a number from 0 to 1.", high=1.0)
-        check_count(self.n_projections, "n_projections", "100")
+        check_count(self.n_projections, "n_projections", ", such as 100")
         if self.max_iter is not None:
-            check_count(self.max_iter, "max_iter", "10000")
+            check_count(self.max_iter, "max_iter", ", such as 10000, or None")
         load_pot()
 
     def find(
@@ -227,11 +227,7 @@ class TransportMatcher(Matcher):
 
 def load_pot() -> Any:
     """Return POT, which is loaded only here: it takes seconds, and longer beside torch or JAX."""
-    try:
-        import ot
-    except ImportError as error:
-        raise MissingExtraError("optimal transport", "POT", "transport") from error
-    return ot
+    return import_extra("ot", "optimal transport", "transport", "POT")
 
 
 def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[Plan, Floats, Floats]:

@@ -7,7 +7,7 @@ import numpy as np
 from fairshap._kernels.neighbors.blocks import Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
 from fairshap._kernels.neighbors.pruning import nearest_in_blocks
-from fairshap._progress import in_threads
+from fairshap._messages import in_threads
 from fairshap._typing import Advance, Bools, Codes, Floats, Ints
 
 # The comparisons of cells in a piece of work: some hundredths of a second if nothing can be left out.
