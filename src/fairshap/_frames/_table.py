@@ -15,7 +15,7 @@ from fairshap._frames._array import ArrayStore
 from fairshap._frames._stores import NarwhalsStore, PandasStore, Store
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import listing
-from fairshap._typing import Bools, Codes, Floats, Hashes, Ints, Native
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Hashes, Ints, Native
 from fairshap.exceptions import CellTypeError, ColumnError, InputError
 
 # The cells compared at a time: 4 Mi of them are 32 MiB.
@@ -254,12 +254,16 @@ class Players:
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""
+        return cells if len(self.names) == len(self.of_column) else self.count(cells) > 0
+
+    def count(self, cells: Bools) -> AnyCodes:
+        """Return how many cells of each player differ."""
         if len(self.names) == len(self.of_column):
-            return cells
-        differ = np.zeros((len(cells), len(self.names)), dtype=np.bool_)
+            return cells.astype(np.int16)
+        counts = np.zeros((len(cells), len(self.names)), dtype=np.int16)
         for column, player in enumerate(self.of_column):
-            differ[:, player] |= cells[:, column]
-        return differ
+            counts[:, player] += cells[:, column]
+        return counts
 
     def check_alone(self, columns: Sequence[int]) -> None:
         """Raise an error if one of the columns, the sensitive ones, shares a player with others."""
