@@ -123,13 +123,7 @@ def in_threads(
 
 
 class Progress:
-    """A bar on standard error for long work, with the speed and the time left.
-
-    ``total`` is the amount of work, in any unit.
-
-    >>> with Progress("Matching", total=2, verbose=0) as progress:
-    ...     progress.advance(rows=1, work=1)
-    """
+    """A bar on standard error for long work, ``total`` in any unit, with the speed and the time left."""
 
     def __init__(self, what: str, total: float, verbose: int) -> None:
         self.what, self.total, self.verbose = what, total, verbose

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from itertools import compress, product
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -15,6 +16,8 @@ from fairshap._frames import Table, factorize, is_missing
 from fairshap._messages import check_choice, check_count, did_you_mean, listing, warn
 from fairshap._typing import Bools, Ints, Sides
 from fairshap.exceptions import GroupError, PooledGroupsWarning
+
+_wrong_groups = partial(GroupError, parameter="privileged")
 
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
@@ -85,9 +88,8 @@ class Groups:
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values
-            raise GroupError(
-                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged.",
-                parameter="privileged",
+            raise _wrong_groups(
+                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
             )
         is_split = callable(privileged) or isinstance(privileged, pd.Interval)
         if is_split and len(columns) == 1 and table.is_numeric(columns[0]):
@@ -171,10 +173,9 @@ class Groups:
 def _check_both(side: Sides, name: Hashable, what: str) -> None:
     for s, word in ((1, "none"), (0, "all")):
         if not (side == s).any():
-            raise GroupError(
+            raise _wrong_groups(
                 f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. Two groups are needed, so more than one sample and more than one value.",
-                parameter="privileged",
+                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
             )
 
 
@@ -235,9 +236,7 @@ def read_attribute(
                 if len(columns) == 1
                 else "cut it into ranges first, for example with pandas.cut."
             )
-            raise GroupError(
-                f"{name!r} is a quantity with {n_values} distinct values; {advice}", parameter="privileged"
-            )
+            raise _wrong_groups(f"{name!r} is a quantity with {n_values} distinct values; {advice}")
         # Numbered anew by each column, in the order of appearance.
         both = np.where((code < 0) | (own < 0), np.nan, code * float(n_values) + own)
         code = factorize(both, name)
@@ -268,27 +267,24 @@ def _is_several(privileged: Privileged, width: int) -> bool:
 def _choose_values(values: list[Any], privileged: Privileged, name: Any, width: int) -> Bools:
     """Return for each value whether it is privileged."""
     if isinstance(privileged, pd.Interval):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged is an interval, but {name!r} holds categories: {listing(values)}. "
-            "Name the privileged one.",
-            parameter="privileged",
+            "Name the privileged one."
         )
     if callable(privileged):
         # Of objects, so that a tuple is not taken for a row.
         return _call(privileged, pd.Series(values, dtype=object).to_numpy(), name)
     wanted = list(privileged) if _is_several(privileged, width) else [privileged]
     if width > 1 and not (wanted and all(isinstance(v, tuple) and len(v) == width for v in wanted)):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged={privileged!r} does not name a value of each of {listing(name)}; give a tuple, for "
-            f"example {values[0]!r}, or a list of tuples.",
-            parameter="privileged",
+            f"example {values[0]!r}, or a list of tuples."
         )
     for value in wanted:
         if value not in values and not isinstance(privileged, KnownValues):
-            raise GroupError(
+            raise _wrong_groups(
                 f"privileged={value!r} does not occur in {name!r}, which holds {listing(values)}."
-                f"{did_you_mean(value, values)}",
-                parameter="privileged",
+                f"{did_you_mean(value, values)}"
             )
     return np.array([known in wanted for known in values], dtype=np.bool_)
 
@@ -322,10 +318,9 @@ def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:
     """Return which values a function calls privileged."""
     mask = np.asarray(privileged(values))
     if mask.shape != values.shape or (values.dtype != object and mask.dtype != np.bool_):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged, a function of the values of {name!r}, must return one boolean for each value; it "
-            f"returned an array of type {mask.dtype} and shape {mask.shape} for {len(values)} values.",
-            parameter="privileged",
+            f"returned an array of type {mask.dtype} and shape {mask.shape} for {len(values)} values."
         )
     return mask.astype(np.bool_)
 
@@ -333,9 +328,8 @@ def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:
 def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
     """Return an end of an interval as something that the values can be compared with."""
     if (values.dtype.kind in "mM") != isinstance(end, (pd.Timestamp, pd.Timedelta)):
-        raise GroupError(
-            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}.",
-            parameter="privileged",
+        raise _wrong_groups(
+            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}."
         )
     if isinstance(end, pd.Timestamp) and end.tz is not None:
         end = end.tz_convert(None)

@@ -106,12 +106,10 @@ class Problem:
             return "others", "chosen by a function"
         if isinstance(self.privileged, pd.Interval):
             return f"not in {self.privileged}", f"in {self.privileged}"
-        names = []
-        for values in self.groups.values:
-            rest = len(values) - _VALUES
-            shown = ", ".join(show(value, 40) for value in values[:_VALUES])
-            names.append(shown + (f" and {rest} more" if rest > 0 else ""))
-        return names[0], names[1]
+        lower, upper = (
+            listing(values, _VALUES, lambda value: show(value, 40)) for values in self.groups.values
+        )
+        return lower, upper
 
     @property
     def privileged_in_parts(self) -> Privileged:
@@ -208,20 +206,16 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
             )
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, k]
+    if not (table.is_array and table.store.native.dtype.kind in "biuf"):
+        values = alone.store.values(k, np.arange(table.n_rows))
+        return [None if is_missing(value) else value for value in values]
     cells = alone.column(k)
-    takes_numbers = table.is_array and table.store.native.dtype.kind in "biuf"
     if alone.is_numeric(k):
-        if takes_numbers:
-            return cells
-        return [
-            None if is_missing(value) else value for value in alone.store.values(k, np.arange(len(cells)))
-        ]
+        return cells
     # The last place is for a missing value, whose code is -1.
-    values = [*alone.store.values(k, alone.distinct(k)), None]
-    if not takes_numbers:
-        return [values[code] for code in cells.tolist()]
-    if all(value is None or isinstance(value, Number) for value in values):
-        return np.array([np.nan if value is None else float(value) for value in values])[cells]
+    values = [*alone.store.values(k, alone.distinct(k)), np.nan]
+    if all(isinstance(value, Number) for value in values):
+        return np.array(values, dtype=np.float64)[cells]
     if is_fitted:
         raise InputError(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the "
@@ -297,14 +291,12 @@ def warn_of_copies(problem: Problem) -> None:
     ]
     if not found:
         return
-    said = "; ".join(found[:_COPIES])
-    if len(found) > _COPIES:
-        said += f"; and {len(found) - _COPIES} more do"
     # To an attribute beside the table no column of it can be added.
     too = "" if problem.added else ", or name it in sensitive too, so that they are switched together"
     warn(
-        f"{said}. A model can read the attribute from there: it then reacts too little to a switch of the "
-        f"attribute alone, and its discriminative risk is too small. Leave such a column out of X{too}.",
+        f"{listing(found, _COPIES, str, '; ')}. A model can read the attribute from there: it then reacts "
+        "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such a "
+        f"column out of X{too}.",
         CopiedAttributeWarning,
         parameter="sensitive",
     )

@@ -37,18 +37,14 @@ class Edits:
 
     Parameters
     ----------
-    row : ndarray of int, shape (edits,)
-        The position of the row.
-    index : list
-        The label of the row in the frame's index; the position where there is no index.
-    column : list
-        The name of the column; its position for an array.
+    row, reference : ndarray of int, shape (edits,)
+        The positions of the row, and of the one that the new value comes from.
+    index, column : list
+        The label of the row in the frame's index, and the name of the column; positions where there are none.
     old, new : list
         The two values.
     phi : ndarray of float, shape (edits,)
         The attribution of the player that the column belongs to.
-    reference : ndarray of int, shape (edits,)
-        The position of the row that the new value comes from.
     library : str
         The library of the frame that :meth:`frame` returns.
     """
@@ -163,17 +159,17 @@ class Edits:
     def write(
         self, path: str | os.PathLike[str], *, original: str | None = None, repaired: str | None = None
     ) -> None:
-        """Write the ledger as CSV, with the type of every value, aside and then renamed.
+        """Write the ledger as CSV, aside and then renamed.
 
-        The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
-        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
+        It has the columns of :meth:`frame`, and the types of those that must keep them: ``index_type``,
+        ``column_type``, ``old_type``, ``new_type``.
 
         Parameters
         ----------
         path : path-like
             The file.
         original, repaired : str, optional
-            The SHA-256, in hexadecimal, of the table's file before the edits and with them made. They become
+            The SHA-256, in hexadecimal, of the table's file before the edits and with them made, for
             ``original_sha256`` and ``repaired_sha256`` of the first line: by them ``fairshap audit`` knows a
             repaired file that cannot say so itself, such as a CSV.
         """

@@ -29,18 +29,14 @@ class Diagnostics:
         random row that it could have been matched with.
     side : ndarray of int8, shape (matched rows,)
         1 where the row is privileged, 0 where it is not.
-    columns : tuple
-        The columns of the table without the sensitive attribute.
-    differences : ndarray of float, shape (columns, 3)
-        Their standardized mean differences, as in :attr:`balance`.
+    columns, differences : tuple, and ndarray of float, shape (columns, 3)
+        The columns without the sensitive attribute, and the numbers of :attr:`balance`.
     reuse : ndarray of int, shape (rows,)
         How many rows each row of the table is a reference of.
     unmatched : ndarray of int
         The rows without a reference.
-    notes : dict
-        What the matcher reports about how it matched.
-    library : str
-        That of the frames.
+    notes, library : dict, str
+        What the matcher reports about how it matched; the library of the frames.
     """
 
     matched: Floats
@@ -79,10 +75,9 @@ class Diagnostics:
         return make_frame(self.library, data, ["column"])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw matched against random distances, and each column's difference before and after.
+        """Draw the distances, and each column's difference before and after, on two axes; return these.
 
-        It is drawn on two axes, which are made if they are not given and returned; on one given, only the
-        distances are.
+        On one that is given, only the distances are drawn.
         """
         from fairshap._plotting import draw_matching
 

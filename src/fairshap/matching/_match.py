@@ -55,8 +55,8 @@ def match(
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
     matcher : str or object, default="nearest"
-        How rows are matched: "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal
-        transport, a matcher such as ``NearestMatcher(n_neighbors=5)``, or any object whose
+        "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal transport, a matcher such as
+        ``NearestMatcher(n_neighbors=5)``, or any object whose
         ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
     min_group_size : int, optional
         Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
@@ -68,9 +68,8 @@ def match(
     Returns
     -------
     MatchPlan
-        The references of each row, as row positions, the heaviest first. Rows that have none (their
-        attribute is missing, or the other group never has their label) are left out, and a warning
-        counts them.
+        The references of each row, the heaviest first. Rows that have none (their attribute is missing, or
+        the other group never has their label) are left out, and a warning counts them.
 
     Examples
     --------
@@ -269,8 +268,8 @@ class NearestMatcher(Matcher):
         Whether a row's references weigh the same, or in proportion to one over their distance; then exact
         matches share all the weight.
     caliper : float, optional
-        The largest distance of a reference, as in ``plan.distance``. References beyond it are dropped; rows
-        that have no other stay unedited and are counted in a warning.
+        The largest ``plan.distance`` of a reference; rows that have none within it stay unedited, and a
+        warning counts them.
     column_weights : mapping, optional
         The weights of columns by name, or by position for an array. A weight multiplies the squared
         difference in the column, or the cost of a mismatch. Other columns weigh 1; 0 leaves one out.

@@ -83,18 +83,16 @@ class TransportMatcher(Matcher):
     Parameters
     ----------
     method : {"emd", "sinkhorn", "sliced"}, default="emd"
-        "emd" is the exact plan (network simplex), in which most rows have one to three references.
-        "sinkhorn" spreads each row's mass over more of them by entropic regularization. "sliced" is the best
-        plan over the pairs that one-dimensional plans along random projections use: the least time and
-        memory, at a higher cost.
+        "emd" is the exact plan (network simplex), with one to three references for most rows. "sinkhorn"
+        spreads each row's mass over more by entropic regularization. "sliced" is the best plan over the pairs
+        of one-dimensional plans along random projections: the least time and memory, at a higher cost.
     reg : float, default=0.02
-        The strength of the entropic regularization of "sinkhorn", in units of the mean cost of all pairs of
-        the stratum, so that it means the same for any table. Towards 0 the plan becomes that of "emd".
+        The strength of the regularization of "sinkhorn", in units of the mean cost of all pairs of the
+        stratum. Towards 0 the plan becomes that of "emd".
     n_projections : int, default=100
         The number of random projections of "sliced".
     keep : float, default=0.99
-        The share of each row's mass that is kept: its largest masses, until they reach it. They are then
-        scaled to sum to 1.
+        The share of each row's mass that is kept, its largest masses first, and scaled to sum to 1.
     max_iter : int, optional
         The steps of the solver: by default 10,000 for "sinkhorn", and as many as the simplex takes.
     tol : float, default=1e-3
