@@ -144,10 +144,7 @@ class Table:
         return Table.of(self.store.stack(below))
 
     def differ(self, rows: Ints, others: Ints) -> Bools:
-        """Say for each pair of rows and each column whether the two cells differ.
-
-        Two missing cells are equal; a missing and a present one differ.
-        """
+        """Say for each pair of rows and each column whether the cells differ; two missing ones do not."""
         differ = np.empty((len(rows), len(self.names)), dtype=np.bool_)
         # Block by block, so that a wide table is not copied whole.
         size = max(1, _BLOCK_CELLS // len(self.names))
@@ -190,10 +187,7 @@ def open_store(X: Native) -> Store:
 
 
 def read_column(values: Any, name: Hashable) -> pd.DataFrame:
-    """Return a column that stands by itself as a frame, under its own name or else the given one.
-
-    Missing values stay missing: a list is not read as an array first, which would make text of them.
-    """
+    """Return a column that stands by itself as a frame, under its own name or else the given one."""
     if is_into_dataframe(values) and not isinstance(values, pd.DataFrame):
         store = open_store(values)
         rows = np.arange(store.n_rows)
@@ -206,6 +200,7 @@ def read_column(values: Any, name: Hashable) -> pd.DataFrame:
     series = values
     if not isinstance(series, pd.Series):
         to_list = getattr(values, "to_pylist", getattr(values, "to_list", None))
+        # Not an array first, which would make text of missing values.
         cells = list(values) if to_list is None else to_list()
         series = pd.Series(cells, name=getattr(values, "name", None) or None)
     return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
@@ -227,10 +222,7 @@ class Players:
 
     @classmethod
     def read(cls, table: Table, players: PlayersLike = None) -> "Players":
-        """Return the players of a table; columns that no set names stand for themselves.
-
-        The players are in the order of their first columns.
-        """
+        """Return the players in the order of their first columns; columns of no set stand for themselves."""
         sets = _read_sets(table, players)
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():

@@ -18,16 +18,12 @@ from fairshap._typing import Bools, Ints, Sides
 from fairshap.exceptions import GroupError, PooledGroupsWarning
 
 _wrong_groups = partial(GroupError, parameter="privileged")
-
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
-
 #: How several values of the attribute are compared.
 Comparison: TypeAlias = Literal["max", "mean", "random"]
-
 # A numeric attribute with more values than this is a quantity, of which no single value is a group.
 _MOST_NUMERIC_VALUES = 32
-
 # Rows that a group of several attributes has at least, where nothing else is said.
 _FEW = 10
 
@@ -205,11 +201,7 @@ def _name_of(values: list[Any]) -> str:
 
 
 class Attribute(NamedTuple):
-    """The attribute of each row as the number of its value, -1 where it is missing.
-
-    ``values`` are in the order of their appearance, and ``first`` is the row of each. The value of
-    several columns is a tuple.
-    """
+    """The number of each row's value, -1 where it is missing; the values, and the row where each is first."""
 
     code: Ints
     values: list[Any]
@@ -219,10 +211,7 @@ class Attribute(NamedTuple):
 def read_attribute(
     table: Table, columns: Sequence[int], most_numbers: int = _MOST_NUMERIC_VALUES
 ) -> Attribute:
-    """Return the attribute that some columns make together; it is missing where one of them is.
-
-    A column with more numbers than ``most_numbers`` is a quantity, and an error.
-    """
+    """Return what columns make together, missing where one is; more than ``most_numbers`` are an error."""
     code = np.zeros(table.n_rows, dtype=np.int32)
     for column in columns:
         name, own = table.names[column], table.column(column)

@@ -19,17 +19,13 @@ from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning
 
 # Values of a group that are named; the rest are counted.
 _VALUES = 4
-
 # Values that a copy of the attribute has at most, and rows that each of them has in the mean: any column of
 # values that hardly occur twice, such as a number for each person, tells everything.
 _MOST_VALUES, _ROWS_A_VALUE = 100, 10
-
 # How unlikely it must be that the attribute, dealt out to the rows at random, is told as well as it is.
 _CHANCE = np.log(1e-9)
-
 # Rows that are looked at first, which nearly all columns fail at, and columns up to which pairs are tried.
 _FIRST_ROWS, _MOST_COLUMNS = 2000, 100
-
 # Copies that are named; the rest are counted.
 _COPIES = 5
 
@@ -193,10 +189,7 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
 
 
 def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
-    """Return an attribute beside a table as a column that the table's library takes.
-
-    It is an error if the table holds it after all: a copy of it would be edited.
-    """
+    """Return an attribute beside a table, which must not hold it too, as a column that its library takes."""
     for position, name in enumerate(table.names):
         if name == alone.names[k] or _is_copy(alone, k, table, position):
             raise InputError(
@@ -274,8 +267,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 def warn_of_copies(problem: Problem) -> None:
     """Warn of columns that tell the attribute exactly, alone or two together.
 
-    The model can take the attribute from them: switched, it changes little, and the risk looks small. It is
-    a matter of the whole table, so that it is not looked for in each fold.
+    It is a matter of the whole table, so that it is not looked for in each fold.
     """
     names, side = problem.table.names, problem.groups.side.astype(np.int64)
     attributes = [(problem.groups.name, side)]
@@ -295,8 +287,8 @@ def warn_of_copies(problem: Problem) -> None:
     too = "" if problem.added else ", or name it in sensitive too, so that they are switched together"
     warn(
         f"{listing(found, _COPIES, str, '; ')}. A model can read the attribute from there: it then reacts "
-        "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such a "
-        f"column out of X{too}.",
+        "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such "
+        f"a column out of X{too}.",
         CopiedAttributeWarning,
         parameter="sensitive",
     )

@@ -15,23 +15,18 @@ from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
 _wrong_target = partial(TargetError, parameter="y")
-
 # Different whole numbers up to which they are taken for labels, where nothing else is said.
 _MOST_LABELS = 30
-
 # How many bins there are where nothing is said, and how many rows each of them then has at least.
 _USUAL, _LEAST_ROWS = 10, 20
-
 # By how much attributions and risks may differ and still be equal, as a share of the output's unit: 1 for
 # probabilities, and the spread of the predictions for a regressor. Walking trees, calling a model, threads
 # and frames add the same numbers up in different orders; whether one of the many attributions of exactly 1/20
 # that a forest of 20 trees has is "at least 0.05" must not depend on the last digits. This is far more than
 # rounding, and far less than anyone means.
 _TOLERANCE = 1e-9
-
 # A threshold may be below the tolerance. Even then an attribution of 0 must not reach it.
 _SHARE = 1e-3
-
 # Where steps begin, as a share of one: far from all simple fractions, so that rounding does not carry an
 # attribution such as 1/1024 over an edge.
 _EDGE = 0.6180339887498949

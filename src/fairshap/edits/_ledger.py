@@ -67,10 +67,7 @@ class Edits:
 
     @classmethod
     def of_cells(cls, problem: Problem, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
-        """Return the edits that replace single cells by those of references, rows of the problem's table.
-
-        That table is the user's own, or the user's own with the references below it.
-        """
+        """Return the edits that replace single cells by those of references, rows of the problem's table."""
         own, pool = problem.own, problem.table
         old, new = (_read_cells(pool, column, positions) for positions in (row, reference))
         return cls(
@@ -101,8 +98,7 @@ class Edits:
     def frame(self) -> Native:
         """Return one line for each edit: row, index, column, old, new, phi, reference.
 
-        In pandas ``old`` and ``new`` keep each cell's own type; in polars and pyarrow, where a column
-        has one type, they are text.
+        In pandas ``old`` and ``new`` keep each cell's own type; elsewhere they are text.
         """
         return make_frame(self.library, {name: getattr(self, name) for name in _FIELDS}, _TYPED)
 

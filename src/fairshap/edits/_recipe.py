@@ -43,14 +43,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repaired:
-    """A repaired table: the edited rows, and below them their counterfactuals.
-
-    ``sample_weight`` is None if there are neither counterfactuals nor weights; ``counterfactual_of`` is the
-    row that each counterfactual is of.
-    """
+    """A repaired table, and below its rows their counterfactuals, each with the row that it is of."""
 
     X: Native
     y: Any
+    #: None if there are neither counterfactuals nor weights.
     sample_weight: Floats | None
     edits: Edits
     counterfactual_of: Ints
@@ -76,10 +73,7 @@ class Recipe:
         features_named(players, getattr(self.selector.once, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
-        """Return the user's table X repaired, from the explanation of the model that was trained on it.
-
-        ``fit`` trains the model of a further round.
-        """
+        """Return the user's table X repaired, from its explanation; ``fit`` trains for a further round."""
         first, problem, selector = explanation, explanation.problem, self.selector.once
         edits = selector.select(explanation, self.constraints)
         rounds = [Round(len(edits), explanation.mean_risk)]
@@ -123,8 +117,7 @@ class Recipe:
 class Counterfactuals:
     """Rows with another value of the attribute: of which row each is, and whose value it has.
 
-    ``weight`` is of the rows and then of the counterfactuals: they share the weight that the row had.
-    ``columns`` is where the attribute stands.
+    ``weight`` is of the rows and then of the counterfactuals, which share the weight that the row had.
     """
 
     of: Ints
@@ -134,11 +127,7 @@ class Counterfactuals:
 
     @classmethod
     def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
-        """Return a counterfactual of each of some rows for each value that its own is compared with.
-
-        Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
-        none.
-        """
+        """Return a counterfactual of each row for each value that its own, if present, is compared with."""
         if problem.added:
             raise InputError(
                 f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "

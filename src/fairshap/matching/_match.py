@@ -212,10 +212,9 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
 
 
 class Found(NamedTuple):
-    """What a matcher found: the pairs of each stratum and direction, and what it has to say of them.
+    """What a matcher found: pairs, numbers by name for the diagnostics, and why others have no reference.
 
-    The weights of a row's references of one stratum sum to 1. ``why_unmatched`` says in words why rows that
-    could have had a reference have none; ``notes`` are numbers by name, for the diagnostics.
+    The weights of a row's references of one stratum sum to 1.
     """
 
     pairs: list[Pairs]
@@ -245,10 +244,7 @@ class Matcher(BaseEstimator, ABC):
     def find(
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
-        """Return the pairs of all strata, in both directions.
-
-        ``advance`` is called with the number of rows, of both sides, that were finished since the last call.
-        """
+        """Return the pairs of all strata, in both directions; ``advance`` counts finished rows."""
 
 
 class NearestMatcher(Matcher):

@@ -45,10 +45,7 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Rows between which there are distances, and what differences cost.
-
-    A missing number is NaN, a missing category -1.
-    """
+    """Rows (a missing number is NaN, a missing category -1), and what differences between them cost."""
 
     numbers: Floats
     codes: Codes

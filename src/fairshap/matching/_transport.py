@@ -61,10 +61,7 @@ class TransportProblem(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How much mass goes between any two rows of a stratum, in any unit, and the mean cost of moving it.
-
-    ``gap`` is the share by which the cost may exceed the lowest of all plans, if that is known.
-    """
+    """The mass between any two rows, in any unit, its mean cost, and its share above the lowest, if known."""
 
     mass: sp.csr_array
     cost: float
@@ -229,12 +226,9 @@ def load_pot() -> Any:
 
 
 def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[Plan, Floats, Floats]:
-    """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials.
-
-    A row has as much mass as the other side has rows: whole numbers, so that equal masses are equal to the
-    last bit.
-    """
+    """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials."""
     n, m = costs.shape
+    # As much mass as the other side has rows: of whole numbers, equal ones are equal to the last bit.
     masses = np.full(n, float(m)), np.full(m, float(n))
     with warnings.catch_warnings():
         # What POT warns of is checked below.
@@ -381,8 +375,8 @@ def marginal_error(mass: sp.csr_array) -> float:
 def conditional(mass: sp.csr_array, keep: float) -> tuple[Ints, Ints, Floats, Floats]:
     """Return each row's largest entries that make up the share ``keep``, as weights that sum to 1.
 
-    They come back as rows, columns and weights, by row, the heaviest first and of equal ones the lowest
-    column, with the share of each row's mass that was kept.
+    They are rows, columns and weights, by row, the heaviest and then the lowest column first; and the shares
+    that were kept.
     """
     n, m = mass.shape
     row, other = np.repeat(np.arange(n), np.diff(mass.indptr)), mass.indices
