@@ -272,10 +272,7 @@ def _read_sets(table: Table, players: PlayersLike) -> dict[Hashable, list[int]]:
     if players is None:
         return {}
     if isinstance(players, str):
-        raise InputError(
-            f"feature_groups={players!r} is text; give a mapping of names to columns.",
-            parameter="feature_groups",
-        )
+        raise _of_sets(f"{players!r} is text; give a mapping of names to columns.")
     sets: dict[Hashable, list[int]] = {}
     is_named = isinstance(players, Mapping)
     for name, columns in players.items() if isinstance(players, Mapping) else enumerate(players):
