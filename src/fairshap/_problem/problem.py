@@ -220,12 +220,11 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
 
 
 def _is_copy(alone: Table, k: int, table: Table, position: int) -> bool:
-    if alone.is_numeric(k) != table.is_numeric(position):
-        return False
-    if not np.array_equal(alone.column(k), table.column(position), equal_nan=True):
-        return False
-    values = [t.store.values(j, t.distinct(j)) for t, j in ((alone, k), (table, position))]
-    return values[0] == values[1]
+    return (
+        alone.is_numeric(k) == table.is_numeric(position)
+        and np.array_equal(alone.column(k), table.column(position), equal_nan=True)
+        and alone.store.values(k, alone.distinct(k)) == table.store.values(position, table.distinct(position))
+    )
 
 
 def check_order(X: Native, beside: Any, what: str) -> None:
