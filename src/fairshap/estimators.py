@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
+from fairshap._messages import is_number as is_risk
 from fairshap._messages import warn
 from fairshap._models import Weighing, default_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
@@ -23,9 +24,8 @@ from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Selector
 from fairshap.edits._certificate import Evidence
-from fairshap.edits._constraints import make_constraints
-from fairshap.edits._recipe import CounterfactualRows, Recipe, is_risk
-from fairshap.edits._selectors import make_selector
+from fairshap.edits._recipe import CounterfactualRows, Recipe
+from fairshap.edits._selectors import make_constraints, make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.matching._match import Matching, match_rows
 

@@ -17,10 +17,9 @@ from fairshap._crossval.evaluation import Evaluation, Measures
 from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk
 from fairshap._crossval.objective import Ranking
 from fairshap._frames import open_store
-from fairshap._messages import listing, warn
+from fairshap._messages import Progress, listing, warn
 from fairshap._models import Weighing, fit_weighted, is_frozen
 from fairshap._problem import Problem, warn_of_copies
-from fairshap._progress import Progress
 from fairshap._typing import Native
 from fairshap.attribution import Explanation
 from fairshap.edits._recipe import Recipe

@@ -15,18 +15,18 @@ from fairshap._crossval.objective import Objective, Ranking, check_objective, de
 from fairshap._crossval.trials import check_unfitted, draw_seed, warn_of_skipped
 from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
+from fairshap._messages import is_number as is_risk
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import EditConstraints, Iterative, OptimalSubset, Selector, Threshold
-from fairshap.edits._constraints import Rejection, make_constraints
 from fairshap.edits._recipe import (
     CounterfactualRows,
     Recipe,
     check_counterfactuals,
     describe_counterfactuals,
-    is_risk,
 )
+from fairshap.edits._selectors import Rejection, make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.model_selection._evaluate import make_method, train_method
