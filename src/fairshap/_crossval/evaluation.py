@@ -195,14 +195,20 @@ class Evaluation:
         return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
 
     @classmethod
-    def on_rows(
-        cls, names: Sequence[str], models: Sequence[Predictions], groups: Sequence[str], how: str
+    def of(
+        cls,
+        names: Sequence[Any],
+        models: Sequence[Sequence[Predictions]],
+        groups: Sequence[str],
+        how: str,
+        **known: Any,
     ) -> "Evaluation":
-        """Return the evaluation of models that were trained elsewhere, on one set of rows."""
+        """Return the evaluation of models by what they do in each fold, or on one set of rows."""
+        risks = [[one.risk if one.raw_risk is None else one.raw_risk for one in model] for model in models]
+        raw_dr = np.array([np.nanmean(np.concatenate(one)) for one in risks])
         nothing = np.zeros(len(names))
-        raw_dr = np.array([np.nanmean(one.risk) for one in models])
-        measures = Measures.of([[one] for one in models], groups)
-        return cls(tuple(names), measures, nothing, nothing, raw_dr, how=how)
+        known = {"edits": nothing, "share": nothing, **known}
+        return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
     @property
     def noise_level(self) -> float | None:

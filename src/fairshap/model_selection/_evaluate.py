@@ -159,7 +159,7 @@ def evaluate(
         raise InputError(f"methods is empty; name at least one of {known}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
-    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats, seed)
+    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
     trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
     evaluation, failed = cv.run(trials, verbose=verbose, skip=True)
     warn_of_skipped(failed)
@@ -191,7 +191,7 @@ def evaluate_fitted(
     problem = Problem.read(X, y, **who, positive=positive, is_quantity=False)
     check_two_labels(problem, "evaluate_fitted")
     how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
-    return Evaluation.on_rows(["model"], [judge(model, problem)], problem.groups.names, how)
+    return Evaluation.of(["model"], [[judge(model, problem)]], problem.groups.names, how)
 
 
 def budget_curve(
@@ -238,7 +238,7 @@ def budget_curve(
     who = {"sensitive": sensitive, "privileged": privileged}
     sampler = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(sampler.estimator, "budget_curve")
-    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats, seed)
+    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats)
     if budgets is None:
         explanation = with_params(cv.template)._explain(cv.problem, Recipe(Budget()))
         most = int(np.count_nonzero(reaches(explanation.values, _END, explanation.unit)))
@@ -247,11 +247,11 @@ def budget_curve(
     if points.ndim != 1 or not len(points) or points.dtype.kind not in "iu" or points.min() < 0:
         message = f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on."
         raise InputError(message, parameter="budgets")
-    constraints = sampler._recipe().constraints
     trials = []
     for n in points.tolist():
-        recipe = Recipe(Budget(n) if n else Threshold(np.inf), constraints, counterfactuals)
-        trials.append(Trial(n, cv.template, recipe) if n or counterfactuals else Trial(n))
+        chosen = {"selector": Budget(n) if n else Threshold(np.inf), "threshold": None}
+        edited = with_params(cv.template, **chosen, counterfactuals=counterfactuals)
+        trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
     return cv.run(trials, title="Curve", by="budget", verbose=verbose, has_noise=False)[0]
 
 
@@ -264,9 +264,7 @@ def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
             who = {"sensitive": method.sensitive, "privileged": method.privileged}
             known = Problem.read(problem.own.native, **who).privileged_in_parts
         if isinstance(method, FairSHAP):
-            method = with_params(method, privileged=known)
-            threshold = method.threshold
-            return Trial(name, method, None if threshold == "auto" else method._recipe(threshold))
+            return Trial(name, with_params(method, privileged=known))
         method = clone(method).set_params(privileged=known)
     return Trial(name, train=partial(train_method, method, estimator))
 
@@ -277,7 +275,5 @@ def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
     fitted = model.method_
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
-    inner = transform = None
-    if getattr(fitted, "transforms_test_rows", False) and keeps:
-        inner, transform = model.estimator_, model.prepare_rows
-    return Trained(model, len(getattr(fitted, "edits_", ())), inner, transform)
+    is_transforming = getattr(fitted, "transforms_test_rows", False) and keeps
+    return Trained(model, len(getattr(fitted, "edits_", ())), is_transforming)

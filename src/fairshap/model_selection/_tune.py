@@ -22,7 +22,6 @@ from fairshap.edits import EditConstraints, Iterative, OptimalSubset, Selector, 
 from fairshap.edits._constraints import Rejection, make_constraints
 from fairshap.edits._recipe import (
     CounterfactualRows,
-    Recipe,
     check_counterfactuals,
     describe_counterfactuals,
     is_risk,
@@ -38,8 +37,6 @@ _SELECTORS: dict[str, Callable[[float], Selector]] = {
 }
 # Which of the thresholds a selector that takes long is tried with.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
-
-_EACH, _GROUPED = "each column", "feature groups"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -205,26 +202,25 @@ def tune(
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(template.estimator, "tune")
     made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
-    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, seed)
-    tried = _trials(cv.template, made, feature_groups, each_column)
-    trials = [trial for trial, _ in tried]
+    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats)
+    trials = _trials(cv.template, made, feature_groups, each_column)
     evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
-    tried = [(trial, changes) for trial, changes in tried if trial.name not in failed]
-    if not any(changes for _, changes in tried):
+    trials = [trial for trial in trials if trial.name not in failed]
+    is_repair = np.array([trial.sampler is not None for trial in trials])
+    if not is_repair.any():
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     evaluation.warn_if_noise(cv.problem.groups.name)
-    ranking = Ranking(evaluation, objective, [trial.is_plain for trial, _ in tried], seed)
+    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials], seed)
     n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
     allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
     allowed[0] = True
     taken, reason = ranking.recommend(allowed)
-    is_repair = np.array([changes is not None for _, changes in tried])
     best = taken
     if not is_repair[taken]:
         best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    repair = clone(template).set_params(**tried[best][1] or {}, random_state=random_state)
+    repair = clone(trials[best].sampler).set_params(privileged=privileged, random_state=random_state)
     name = evaluation.names[taken]
     return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
 
@@ -285,29 +281,24 @@ def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, S
 
 def _trials(
     template: Any, made: dict[str, dict[str, Any]], feature_groups: PlayersLike, each_column: bool
-) -> list[tuple[Trial, dict[str, Any] | None]]:
-    """Return all trials, with the parameters of those that are repairs."""
+) -> list[Trial]:
+    """Return the trials of what needs no repair, and of each repair with each kind of features."""
     estimator = template._estimator()
     who = {"sensitive": template.sensitive, "privileged": template.privileged}
     train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
-    trials: list[tuple[Trial, dict[str, Any] | None]] = [
-        (Trial("baseline"), None),
-        (Trial("without the sensitive column", train=train), None),
-    ]
-    kinds = [_EACH] if feature_groups is None else [_EACH, _GROUPED] if each_column else [_GROUPED]
-    for kind in kinds:
+    trials = [Trial("baseline"), Trial("without the sensitive column", train=train)]
+    kinds = {"each column": template.explainer} if each_column or feature_groups is None else {}
+    if feature_groups is not None:
         explainer = clone(make_explainer(template.explainer))
-        if kind == _GROUPED:
-            explainer.set_params(feature_groups=feature_groups)
-        sampler = with_params(template, explainer=explainer)
-        for name, changes in made.items():
-            constraints = make_constraints(changes["constraints"])
-            trial = Trial(name, sampler, Recipe(**changes | {"constraints": constraints}))
-            if len(kinds) > 1 and not trial.is_plain:
-                trial = replace(trial, name=f"{name}, {kind}")
-            if kind == kinds[0] or not trial.is_plain:
-                trials.append((trial, changes | ({"explainer": explainer} if kind == _GROUPED else {})))
-    return trials
+        kinds["feature groups"] = explainer.set_params(feature_groups=feature_groups)
+    by_name: dict[str, Trial] = {}
+    for (kind, explainer), (name, changes) in itertools.product(kinds.items(), made.items()):
+        trial = Trial(name, with_params(template, **changes, explainer=explainer))
+        if len(kinds) > 1 and not trial.is_plain:
+            trial = replace(trial, name=f"{name}, {kind}")
+        # Counterfactuals alone are the same with any features.
+        by_name.setdefault(trial.name, trial)
+    return [*trials, *by_name.values()]
 
 
 def _each_once(name: str, values: Any, example: str) -> list[Any]:
