@@ -56,7 +56,7 @@ class Reweigher(Mitigator):
         check_order(X, y, "y")
         given = check_weights(sample_weight, problem.own.n_rows)
         given = np.ones(problem.own.n_rows) if given is None else given
-        self._groups, group = GroupReader.of(problem, sensitive_features)
+        self._groups, group = GroupReader.of(problem, self._attributes(problem.own, sensitive_features))
         counted = group >= 0
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
@@ -81,7 +81,7 @@ class Reweigher(Mitigator):
                 f"{listing(self.classes_.tolist())}.",
                 parameter="y",
             )
-        group = self._groups.read(table, sensitive_features)
+        group = self._groups.read(self._attributes(table, sensitive_features))
         return np.where(group >= 0, self.factors_[group, codes], 1.0)
 
 
