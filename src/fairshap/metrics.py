@@ -1,6 +1,6 @@
 """Metrics: how unfair a model is, and to whom."""
 
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from fairshap._frames import Table, read_column
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import did_you_mean, listing, unknown
 from fairshap._models import Risk, Scorer
 from fairshap._problem import (
     Comparison,
@@ -42,7 +42,6 @@ _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
 
 #: The groups that a difference is taken between.
 Between: TypeAlias = Literal["groups", "pooled"]
-_BETWEEN = ("groups", "pooled")
 
 
 class _Options(TypedDict, total=False):
@@ -120,7 +119,7 @@ def discriminative_risk(
     0.031
     """
     if reduce not in ("mean", None):
-        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.", parameter="reduce")
+        raise unknown("reduce", reduce, ("mean", None))
     who = {"sensitive": sensitive, "privileged": privileged, "sensitive_features": sensitive_features}
     how = {"comparison": comparison, "min_group_size": min_group_size, "random_state": random_state}
     problem = Problem.read(X, **who, **how)
@@ -389,10 +388,8 @@ def _widest(
 
 def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_rows: int) -> Ints:
     """Return the number of each row's group among those that are compared, -1 where it is missing."""
-    if between not in _BETWEEN:
-        hint = did_you_mean(between, _BETWEEN)
-        message = f"between={between!r} is not known; give one of {listing(_BETWEEN)}.{hint}"
-        raise InputError(message, parameter="between")
+    if between not in get_args(Between):
+        raise unknown("between", between, get_args(Between))
     table = _attributes(sensitive_features, n_rows)
     columns = range(len(table.names))
     if privileged is not None or between == "pooled":

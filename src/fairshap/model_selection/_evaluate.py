@@ -11,7 +11,7 @@ from sklearn.base import clone
 from fairshap import mitigation
 from fairshap._crossval import CrossValidation, Evaluation, Trial, judge, with_params
 from fairshap._crossval.trials import Trained, check_two_labels, check_unfitted, draw_seed, warn_of_skipped
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import listing, unknown
 from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
 from fairshap._problem.target import reaches
@@ -48,11 +48,10 @@ _POINTS, _END = 25, 0.01
 def make_method(
     name: str,
     *,
-    estimator: Any,
     sensitive: Any,
     privileged: Any,
+    estimator: Any = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
     **params: Any,
 ) -> Any:
     """Return the mitigation method that a name stands for, None for the baseline.
@@ -61,15 +60,11 @@ def make_method(
 
     Examples
     --------
-    >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
+    >>> make_method("rsa", sensitive="sex", privileged="m")
     SensitiveRemover(privileged='m', sensitive='sex')
     """
     if name not in METHODS:
-        known = listing(METHODS, limit=len(METHODS))
-        message = (
-            f"methods={name!r} is not known; the methods are {known}.{did_you_mean(name, list(METHODS))}"
-        )
-        raise InputError(message, parameter="methods")
+        raise unknown("methods", name, list(METHODS))
     who = {"sensitive": sensitive, "privileged": privileged}
     if name == "baseline":
         return None
@@ -78,8 +73,7 @@ def make_method(
     if name == "counterfactuals":
         return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
     rows = "edited" if name == "fairshap-counterfactuals" else None
-    common = {"counterfactuals": rows, "random_state": random_state, "n_jobs": n_jobs}
-    return FairSHAP(estimator, **who, **common | params)
+    return FairSHAP(estimator, **who, random_state=random_state, **{"counterfactuals": rows, **params})
 
 
 def evaluate(
@@ -119,14 +113,11 @@ def evaluate(
     positive : label, optional
         The positive label; by default the larger one.
     methods : sequence of str, or mapping of str to object
-        "baseline", "rsa" (sensitive column dropped), "cr" (correlation removed), "dir" (disparate impact
-        removed), "reweighing", "counterfactuals", "fairshap" and "fairshap-counterfactuals". Or a mapping of
-        your own names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the
-        baseline.
+        Names of :data:`fairshap.model_selection.METHODS`, which says what they do. Or a mapping of your own
+        names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the baseline.
     n_folds, n_repeats : int, optional
         The folds, stratified by label and group, and how often the rows are dealt into them. By default 5
-        folds, 3 from 100,000 rows on, and up to four repeats for a small table. :func:`fairshap.tune` and the
-        report use the same folds. If only ``n_folds`` is given, there are no repeats.
+        folds, 3 from 100,000 rows on, and, unless ``n_folds`` is given, up to four repeats for a small table.
     random_state : int, RandomState instance or None
         The seed of the folds, of the estimators and of the methods.
     sensitive, privileged, n_jobs, verbose, **params
@@ -155,8 +146,7 @@ def evaluate(
         common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
         methods = {name: make_method(name, **common, **params) for name in names}
     if not methods:
-        known = listing(METHODS, limit=len(METHODS))
-        raise InputError(f"methods is empty; name at least one of {known}.", parameter="methods")
+        raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
     cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
