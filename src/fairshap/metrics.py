@@ -93,17 +93,13 @@ def discriminative_risk(
         A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     X : data frame or array
         The rows, as the model takes them.
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of X. Several columns make a group of each combination.
-    privileged : value, list of values, pandas.Interval or function
-        The privileged values; a tuple for several columns.
+    sensitive, privileged, min_group_size
+        The sensitive attribute and its groups; see :class:`fairshap.FairSHAP`.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X; the model sees it as a last column.
     comparison : {"max", "mean", "random"}, default="max"
         With more than two values: the largest or the mean difference between two of different groups, or
         that between the row's own value and a random one of the other group, as in the paper's code.
-    min_group_size : int, optional
-        Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
     random_state : int, RandomState instance or None
         The seed of the random comparison.
     reduce : {"mean"} or None, default="mean"

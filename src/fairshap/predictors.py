@@ -69,10 +69,8 @@ class _FairSHAPPredictor(Routed, Trainer):
 
         Parameters
         ----------
-        X : data frame or array
-            The training table; categories need no encoding.
-        y : array-like
-            The target of each row: labels for a classifier, numbers for a regressor.
+        X, y : data frame or array, array-like
+            The training table, whose categories need no encoding, and its target: labels or numbers.
         sensitive_features : array-like, optional
             The sensitive attribute, if it is not a column of X. Only the explained model sees it.
         sample_weight : array-like, optional

@@ -18,7 +18,7 @@ from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuf
 from fairshap._crossval.objective import Ranking
 from fairshap._frames import open_store
 from fairshap._messages import listing, warn
-from fairshap._models import Weighing, fit_weighted, is_frozen
+from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen
 from fairshap._problem import Problem, warn_of_copies
 from fairshap._progress import Progress
 from fairshap._typing import Ints, Native
@@ -134,17 +134,18 @@ class CrossValidation:
         """
         estimator, problem = self.template._estimator(), self.problem
         X, y = problem.own.native, problem.y.values
-        recipes = [trial.recipe for trial in trials]
-        if any(recipe and recipe.counterfactuals not in (None, "all") for recipe in recipes):
+        rows = {trial.sampler.counterfactuals for trial in trials if trial.sampler is not None} - {None}
+        weighing = Weighing.of(estimator, X, y) if rows else None
+        if weighing is not None and rows != {"all"}:
             # Where all rows have counterfactuals, all weigh the same.
-            Weighing.of(estimator, X, y).warn_of_repeats()
+            weighing.warn_of_repeats()
         judged: list[list[Predictions]] = [[] for _ in trials]
         n_edits = np.zeros((len(trials), len(self.folds)))
         failed: dict[Any, Exception] = {}
         noise: list[float] = []
         with said_once(), Progress(title, n_edits.size, verbose) as progress:
             for at, (train, test) in enumerate(self.folds):
-                fold = _Fold(trials, estimator, _safe_indexing(X, train), y[train])
+                fold = _Fold(trials, estimator, weighing, _safe_indexing(X, train), y[train])
                 for k, trial in enumerate(trials):
                     if trial.name not in failed:
                         try:
@@ -192,8 +193,16 @@ class CrossValidation:
 class _Fold:
     """The training rows of a fold, with whatever several trials share: the baseline and its explanations."""
 
-    def __init__(self, trials: Sequence[Trial], estimator: Any, X: Native, y: NDArray[Any]) -> None:
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        estimator: Any,
+        weighing: Weighing | None,
+        X: Native,
+        y: NDArray[Any],
+    ) -> None:
         self.estimator = estimator
+        self.weighing = weighing
         self.X = X
         self.y = y
         # The recipes that follow the same explanation.
@@ -202,11 +211,10 @@ class _Fold:
             if trial.sampler is not None and (recipe := trial.recipe) is not None:
                 self.recipes.setdefault(_key(trial.sampler), []).append(recipe)
         self.explained: dict[_Key, Explanation | Exception] = {}
-        self.weighing: Weighing | None = None
 
     def fit(self, X: Native) -> Any:
         """Return the estimator fitted on other cells of the same rows."""
-        return fit_weighted(self.estimator, X, self.y, None, None)
+        return fit_model(self.estimator, X, self.y)
 
     @cached_property
     def baseline(self) -> Any:
@@ -219,8 +227,6 @@ class _Fold:
             return Trained(self.baseline)
         recipe, explanation = self.explain(trial)
         repaired = recipe.follow(explanation, self.X, self.y, trial.sampler._refit)
-        if repaired.sample_weight is not None and self.weighing is None:
-            self.weighing = Weighing.of(self.estimator, repaired.X, repaired.y)
         weights = repaired.sample_weight, self.weighing
         model = fit_weighted(self.estimator, repaired.X, repaired.y, *weights)
         return Trained(model, len(repaired.edits))

@@ -46,13 +46,7 @@ _POINTS, _END = 25, 0.01
 
 
 def make_method(
-    name: str,
-    *,
-    sensitive: Any,
-    privileged: Any,
-    estimator: Any = None,
-    random_state: Any = None,
-    **params: Any,
+    name: str, *, estimator: Any, sensitive: Any, privileged: Any, random_state: Any = None, **params: Any
 ) -> Any:
     """Return the mitigation method that a name stands for, None for the baseline.
 
@@ -60,7 +54,7 @@ def make_method(
 
     Examples
     --------
-    >>> make_method("rsa", sensitive="sex", privileged="m")
+    >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
     SensitiveRemover(privileged='m', sensitive='sex')
     """
     if name not in METHODS:
@@ -103,10 +97,8 @@ def evaluate(
 
     Parameters
     ----------
-    X : data frame or array
-        The table, which holds the sensitive attribute.
-    y : array-like
-        The label of each row, two values.
+    X, y : data frame or array, array-like
+        The table, which holds the sensitive attribute, and the label of each row, two values.
     estimator : classifier, optional
         The classifier that is trained after each method; by default scikit-learn's histogram gradient
         boosting.

@@ -285,7 +285,7 @@ def _trials(
     """Return the trials of what needs no repair, and of each repair with each kind of features."""
     estimator = template._estimator()
     who = {"sensitive": template.sensitive, "privileged": template.privileged}
-    train = partial(train_method, make_method("rsa", **who), estimator)
+    train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
     trials = [Trial("baseline"), Trial("without the sensitive column", train=train)]
     kinds = {"each column": template.explainer} if each_column or feature_groups is None else {}
     if feature_groups is not None:
