@@ -440,11 +440,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
     def _explain(
         self, problem: Problem, *recipes: Recipe, model: Any = None, known: Explanation | None = None
     ) -> Explanation:
-        """Explain a model on a table, for recipes to follow.
-
-        The model is fitted, and the rows are matched, unless a model or an explanation of the same matches is
-        known.
-        """
+        """Explain a model, fitted unless it is given or known, on a table, for recipes to follow."""
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
         for recipe in recipes:
@@ -455,11 +451,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         self._weighing = None
         if model is None:
             model = self._fitted_model(problem) if known is None else known.model
-        if known is not None:
-            return explain_matched(model, problem, known.match_plan, features, options)
-        plan = match_rows(
-            problem, self.matcher, n_jobs=self.n_jobs, verbose=self.verbose, random_state=self.random_state
-        )
+        how = {"n_jobs": self.n_jobs, "verbose": self.verbose, "random_state": self.random_state}
+        plan = match_rows(problem, self.matcher, **how) if known is None else known.match_plan
         return explain_matched(model, problem, plan, features, options)
 
     def _fitted_model(self, problem: Problem) -> Any:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -190,27 +190,16 @@ class CrossValidation:
         return replace(found, rows=raw.rows, group=raw.group, raw_risk=raw.risk)
 
 
+@dataclass(eq=False)
 class _Fold:
     """The training rows of a fold, with whatever several trials share: the baseline and its explanations."""
 
-    def __init__(
-        self,
-        trials: Sequence[Trial],
-        estimator: Any,
-        weighing: Weighing | None,
-        X: Native,
-        y: NDArray[Any],
-    ) -> None:
-        self.estimator = estimator
-        self.weighing = weighing
-        self.X = X
-        self.y = y
-        # The recipes that follow the same explanation.
-        self.recipes: dict[_Key, list[Recipe]] = {}
-        for trial in trials:
-            if trial.sampler is not None and (recipe := trial.recipe) is not None:
-                self.recipes.setdefault(_key(trial.sampler), []).append(recipe)
-        self.explained: dict[_Key, Explanation | Exception] = {}
+    trials: Sequence[Trial]
+    estimator: Any
+    weighing: Weighing | None
+    X: Native
+    y: NDArray[Any]
+    explained: dict[_Key, Explanation | Exception] = field(default_factory=dict)
 
     def fit(self, X: Native) -> Any:
         """Return the estimator fitted on other cells of the same rows."""
@@ -245,16 +234,22 @@ class _Fold:
         key = _key(sampler)
         if key not in self.explained:
             try:
-                matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
-                known = next((one for one in matched if isinstance(one, Explanation)), None)
-                problem = sampler._problem(self.X, self.y) if known is None else known.problem
-                self.explained[key] = sampler._explain(problem, *self.recipes[key], model=model, known=known)
+                self.explained[key] = self._explain_alike(sampler, key, model)
             except Exception as error:
                 self.explained[key] = error
         found = self.explained[key]
         if isinstance(found, Exception):
             raise found
         return recipe, found
+
+    def _explain_alike(self, sampler: "FairSHAP", key: _Key, model: Any) -> Explanation:
+        """Return an explanation for all trials of a key, with the matches of another if they are known."""
+        samplers = [(trial.sampler, trial.recipe) for trial in self.trials]
+        recipes = [recipe for one, recipe in samplers if one and recipe and _key(one) == key]
+        matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
+        known = next((one for one in matched if isinstance(one, Explanation)), None)
+        problem = sampler._problem(self.X, self.y) if known is None else known.problem
+        return sampler._explain(problem, *recipes, model=model, known=known)
 
 
 def _key(sampler: "FairSHAP") -> _Key:
@@ -274,10 +269,8 @@ def _key(sampler: "FairSHAP") -> _Key:
 
 
 def with_params(sampler: Any, **params: Any) -> Any:
-    """Return a copy of a sampler with other parameters, and the very same estimator."""
-    fresh = clone(sampler).set_params(**params)
-    fresh.estimator = sampler.estimator
-    return fresh
+    """Return a copy of a sampler with other parameters, and the very same estimator unless one is given."""
+    return clone(sampler).set_params(**{"estimator": sampler.estimator, **params})
 
 
 @contextmanager

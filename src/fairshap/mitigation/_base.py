@@ -1,6 +1,6 @@
 """What all mitigations share: the sensitive attribute, tables that are checked and read, and their groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -92,6 +92,16 @@ class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):
         """Learn from the training rows and return them transformed."""
         fitted = self.fit(X, y, sensitive_features=sensitive_features)
         return fitted.transform(X, sensitive_features=sensitive_features)
+
+    def _other_columns(self, names: Sequence[Any]) -> list[int]:
+        """Return the columns that are not sensitive, or say that there is none."""
+        others = [column for column in range(len(names)) if column not in self._columns]
+        if not others:
+            raise InputError(
+                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
+                parameter="X",
+            )
+        return others
 
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         raise NotImplementedError

@@ -32,8 +32,8 @@ class DisparateImpactRemover(RowTransformer):
     repair_level : float, default=1.0
         How far the numbers move, from 0 (not at all) to 1, counted in values of the column.
     min_group_size : int, default=None
-        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns. The group with
-        the fewest values decides the number of quantiles.
+        As that of :class:`fairshap.FairSHAP`; the group with the fewest values decides the number of
+        quantiles.
 
     Attributes
     ----------

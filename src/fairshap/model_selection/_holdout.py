@@ -142,10 +142,7 @@ def holdout_check(
         recipe = sampler._recipe(threshold)
         explanation = sampler._explain(problem, recipe)
     repaired = recipe.follow(explanation, X_train, y_train, sampler._refit)
-    trainer = sampler
-    if final is not None:
-        trainer = with_params(sampler)
-        trainer.estimator, trainer._weighing = final, None
+    trainer = sampler if final is None else with_params(sampler, estimator=final)
     shares = final is None and not whole.added
     before = explanation.model if shares else trainer._refit(X_train, y_train, weight)
     after = trainer._refit(repaired.X, repaired.y, repaired.sample_weight)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,9 @@ _SELECTORS: dict[str, Callable[[float], Selector]] = {
 # Which of the thresholds a selector that takes long is tried with.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
+# By name, what each repair that is tried selects, within which constraints, and with which counterfactuals.
+_Candidates: TypeAlias = dict[str, tuple[Selector, EditConstraints | None, CounterfactualRows]]
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tuning:
@@ -45,10 +48,8 @@ class Tuning:
 
     Attributes
     ----------
-    recommended : str
-        The name of the candidate to take.
-    reason : str
-        Why, in a sentence.
+    recommended, reason : str
+        The name of the candidate to take, and why, in a sentence.
     repair : FairSHAP
         The recommended repair, ready to fit. If a candidate without a repair is recommended, the best repair
         within the limits.
@@ -56,10 +57,8 @@ class Tuning:
         The measures of all candidates.
     allowed : ndarray of bool
         Which candidates are within the limits.
-    taken : int
-        The position of the recommended one.
-    is_repair : bool
-        Whether the recommended one is a repair.
+    taken, is_repair : int, bool
+        The position of the recommended one, and whether it is a repair.
     """
 
     recommended: str
@@ -227,8 +226,8 @@ def tune(
 
 def _candidates(
     template: FairSHAP, thresholds: Sequence[float], selectors: Any, counterfactuals: Any, reject_if: Any
-) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each repair that is tried, by name."""
+) -> _Candidates:
+    """Return each repair that is tried, by name."""
     if not len(thresholds):
         raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
     if template.selector is not None or template.threshold is not None:
@@ -243,20 +242,16 @@ def _candidates(
     rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
     for one in rows:
         check_counterfactuals(one)
-    made: dict[str, dict[str, Any]] = {}
-    alone: list[CounterfactualRows] = ["all", *(one for one in rows if is_risk(one))]
-    for one in alone:
-        # A single rejection is that of the repair, also if counterfactuals alone are recommended.
-        constraints = next(iter(limits.values())) if len(limits) == 1 else template.constraints
-        changes = {"selector": Threshold(np.inf), "constraints": constraints, "counterfactuals": one}
-        made[f"{describe_counterfactuals(one)}, no edits"] = changes
+    made: _Candidates = {}
+    # A single rejection is that of the repair, also if counterfactuals alone are recommended.
+    single = next(iter(limits.values())) if len(limits) == 1 else template.constraints
+    for one in ("all", *filter(is_risk, rows)):
+        made[f"{describe_counterfactuals(one)}, no edits"] = (Threshold(np.inf), single, one)
     named = _named_selectors(thresholds, selectors).items()
     for (rejection, constraints), (name, selector), one in itertools.product(limits.items(), named, rows):
-        parts = [name]
-        parts += [f"reject_if {rejection}"] if rejection and len(limits) > 1 else []
-        parts += [describe_counterfactuals(one)] if one is not None else []
-        changes = {"selector": selector, "constraints": constraints, "counterfactuals": one}
-        made[", ".join(parts)] = changes
+        said = f", reject_if {rejection}" if rejection and len(limits) > 1 else ""
+        said += f", {describe_counterfactuals(one)}" if one is not None else ""
+        made[f"{name}{said}"] = (selector, constraints, one)
     return made
 
 
@@ -279,9 +274,7 @@ def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, S
     return named
 
 
-def _trials(
-    template: Any, made: dict[str, dict[str, Any]], feature_groups: PlayersLike, each_column: bool
-) -> list[Trial]:
+def _trials(template: Any, made: _Candidates, feature_groups: PlayersLike, each_column: bool) -> list[Trial]:
     """Return the trials of what needs no repair, and of each repair with each kind of features."""
     estimator = template._estimator()
     who = {"sensitive": template.sensitive, "privileged": template.privileged}
@@ -292,8 +285,11 @@ def _trials(
         explainer = clone(make_explainer(template.explainer))
         kinds["feature groups"] = explainer.set_params(feature_groups=feature_groups)
     by_name: dict[str, Trial] = {}
-    for (kind, explainer), (name, changes) in itertools.product(kinds.items(), made.items()):
-        trial = Trial(name, with_params(template, **changes, explainer=explainer))
+    for (kind, explainer), (name, (selector, constraints, rows)) in itertools.product(
+        kinds.items(), made.items()
+    ):
+        chosen = {"selector": selector, "constraints": constraints, "counterfactuals": rows}
+        trial = Trial(name, with_params(template, **chosen, explainer=explainer))
         if len(kinds) > 1 and not trial.is_plain:
             trial = replace(trial, name=f"{name}, {kind}")
         # Counterfactuals alone are the same with any features.
