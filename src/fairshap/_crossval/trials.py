@@ -64,26 +64,28 @@ class Trained(NamedTuple):
     is_transforming: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trial:
-    """One way to a fairer model: a repair, another method that ``train`` trains, or else the baseline."""
+    """One way to a fairer model: a repair, another method that ``train`` trains, or else the baseline.
+
+    ``recipe`` is how the sampler repairs, unless it finds its threshold in each fold.
+    """
 
     name: Any
     sampler: "FairSHAP | None" = None
     train: Callable[[Native, Any], Trained] | None = None
+    recipe: Recipe | None = field(init=False, default=None)
 
-    @property
-    def recipe(self) -> Recipe | None:
-        """How it repairs; None if it does not, or finds its threshold in each fold."""
-        if self.sampler is None or self.sampler.threshold == "auto":
-            return None
-        return self.sampler._recipe(self.sampler.threshold)
+    def __post_init__(self) -> None:
+        if self.sampler is not None and self.sampler.threshold != "auto":
+            self.recipe = self.sampler._recipe(self.sampler.threshold)
 
     @property
     def is_plain(self) -> bool:
         """Whether it edits no cells: the baseline, another method, or counterfactuals alone."""
-        recipe = self.recipe
-        return self.sampler is None or (recipe is not None and recipe.selector.reach(0.0) == np.inf)
+        if self.sampler is None:
+            return True
+        return self.recipe is not None and self.recipe.selector.reach(0.0) == np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,9 +136,9 @@ class CrossValidation:
         """
         estimator, problem = self.template._estimator(), self.problem
         X, y = problem.own.native, problem.y.values
-        rows = {trial.sampler.counterfactuals for trial in trials if trial.sampler is not None} - {None}
-        weighing = Weighing.of(estimator, X, y) if rows else None
-        if weighing is not None and rows != {"all"}:
+        rows = [trial.sampler.counterfactuals for trial in trials if trial.sampler is not None]
+        weighing = Weighing.of(estimator, X, y) if any(one is not None for one in rows) else None
+        if weighing is not None and any(one not in (None, "all") for one in rows):
             # Where all rows have counterfactuals, all weigh the same.
             weighing.warn_of_repeats()
         judged: list[list[Predictions]] = [[] for _ in trials]
