@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, _progress, datasets
-from fairshap._progress import Progress
+from fairshap import FairSHAP, _messages, datasets
+from fairshap._messages import Progress
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(_progress, "time", clock)
+    monkeypatch.setattr(_messages, "time", clock)
     return clock
 
 
@@ -44,7 +44,7 @@ def test_short_or_quiet_work_shows_nothing(verbose, seconds, clock, capsys):
 
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(_messages, "_PATIENCE", -1.0)
     d = datasets.make_biased(3000, random_state=0)
     fs = FairSHAP(
         XGBClassifier(n_estimators=5),

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from fairshap._progress import in_threads
+from fairshap._messages import in_threads
 
 
 def test_every_piece_is_done_and_told():

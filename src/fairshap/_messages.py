@@ -1,28 +1,38 @@
-"""How errors and warnings are worded and where they point."""
+"""What users are told: errors, checks of parameters, warnings, and how far long work is."""
 
 import sys
+import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, Self, TypeGuard, TypeVar
+
+import numpy as np
 
 from fairshap.exceptions import FairshapWarning, InputError, MissingExtraError
 
 # People say one and the column says the other.
 _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "ethnicity"}
 
+# Seconds after which a bar appears: shorter work needs none.
+_PATIENCE = 2.0
 
-def listing(items: Iterable[Any], limit: int = 8) -> str:
+Result = TypeVar("Result")
+
+
+def listing(
+    items: Iterable[Any], limit: int = 8, write: Callable[[Any], str] = repr, between: str = ", "
+) -> str:
     """Write the items one after the other, the rest counted.
 
     >>> listing(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"
     """
-    shown = [repr(item) for item in items]
-    if len(shown) <= limit:
-        return ", ".join(shown)
-    return f"{', '.join(shown[:limit])} and {len(shown) - limit} more"
+    shown = [write(item) for item in items]
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return between.join(shown[:limit]) + more
 
 
 def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
@@ -45,12 +55,30 @@ def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
     return f" Did you mean {texts[close[0]]!r}?" if close else ""
 
 
-def unknown(parameter: str, value: object, known: Sequence[Any]) -> InputError:
-    """Return the error for a value that is none of the known ones."""
-    hint = did_you_mean(value, known)
-    return InputError(
-        f"{parameter}={value!r} is not known; give one of {listing(known)}.{hint}", parameter=parameter
-    )
+def check_choice(value: Any, name: str, known: Sequence[str | None], more: str = "") -> None:
+    """Raise an error unless the value of a parameter is one of the known ones; ``more`` says what else is."""
+    if not isinstance(value, (str, type(None))) or value not in known:
+        hint = did_you_mean(value, known)
+        raise InputError(
+            f"{name}={value!r} is not known; give one of {listing(known)}{more}.{hint}", parameter=name
+        )
+
+
+def check_count(value: Any, name: str, more: str, least: int = 1) -> None:
+    """Raise an error unless a parameter is a whole number that is large enough; ``more`` ends the text."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name}={value!r} must be a whole number from {least} on{more}.", parameter=name)
+
+
+def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float = np.inf) -> None:
+    """Raise an error unless a number is finite and within bounds; ``what`` ends the text."""
+    if not is_number(value) or not low <= value <= high or np.isinf(value):
+        raise InputError(f"{name}={value!r} is not {what}", parameter=name)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Say whether the value of a parameter is a number; a boolean is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def warn(message: str, category: type[FairshapWarning], parameter: str | None = None) -> None:
@@ -61,9 +89,75 @@ def warn(message: str, category: type[FairshapWarning], parameter: str | None = 
     warnings.warn(category(message, parameter=parameter), stacklevel=level)
 
 
-def import_extra(module: str, what: str, extra: str) -> Any:
-    """Return a module; without it, say what needs it and which extra brings it."""
+def import_extra(module: str, what: str, extra: str, package: str | None = None) -> Any:
+    """Return a module; without it, say what needs its package and which extra brings it."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(what, module.partition(".")[0], extra) from error
+        raise MissingExtraError(what, package or module.partition(".")[0], extra) from error
+
+
+def in_threads(
+    work: Callable[..., Result],
+    items: Sequence[tuple[Any, ...]],
+    n_threads: int,
+    finished: Callable[[tuple[Any, ...], Result], None],
+) -> None:
+    """Do the work for each item in threads, and call ``finished`` in this thread as each is done.
+
+    The order is not that of the items. An error or an interrupt is raised at once: no piece of work starts
+    after it, and those under way end by themselves.
+    """
+    if min(n_threads, len(items)) <= 1:
+        for item in items:
+            finished(item, work(*item))
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(items)))
+    try:
+        futures = {pool.submit(work, *item): item for item in items}
+        for future in as_completed(futures):
+            # Popped, so that its result is freed.
+            finished(futures.pop(future), future.result())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Progress:
+    """A bar on standard error for long work, ``total`` in any unit, with the speed and the time left."""
+
+    def __init__(self, what: str, total: float, verbose: int) -> None:
+        self.what, self.total, self.verbose = what, total, verbose
+        self.rows, self.work = 0, 0.0
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        self._start = time.monotonic()
+        return self
+
+    def advance(self, rows: int, work: float) -> None:
+        """Count finished rows, and the work that they were."""
+        self.rows += rows
+        self.work += work
+        elapsed = time.monotonic() - self._start
+        if self._bar is None and self.verbose and elapsed > _PATIENCE:
+            self._bar = _bar(self.what, self.total)
+        if self._bar is not None:
+            speed = f"{self.rows / elapsed:,.0f} rows/s"
+            self._bar.update(self._bar.task_ids[0], completed=self.work, speed=speed)
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _bar(what: str, total: float) -> Any:
+    """Show a bar and return it; rich is imported only here, where a bar is needed."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TextColumn
+
+    speed = TextColumn("left, {task.fields[speed]}")
+    bar = Bar(*Bar.get_default_columns(), speed, console=Console(stderr=True))
+    bar.add_task(what, total=total, speed="")
+    bar.start()
+    return bar

@@ -4,7 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from imblearn.base import SamplerMixin
@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
+from fairshap._messages import is_number as is_risk
 from fairshap._messages import warn
 from fairshap._models import Weighing, default_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, is_continuous, read_target, warn_of_copies
@@ -23,9 +24,8 @@ from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Selector
 from fairshap.edits._certificate import Evidence
-from fairshap.edits._constraints import make_constraints
-from fairshap.edits._recipe import CounterfactualRows, Recipe, is_risk
-from fairshap.edits._selectors import make_selector
+from fairshap.edits._recipe import CounterfactualRows, Recipe
+from fairshap.edits._selectors import make_constraints, make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
 from fairshap.matching._match import Matching, match_rows
 
@@ -57,7 +57,22 @@ class Routed:
         return {"sample_weight": sample_weight}
 
 
-class FairSHAP(Routed, SamplerMixin, BaseEstimator):
+class Sampler(SamplerMixin):
+    """A sampler whose own ``fit_resample`` keeps the index, which imbalanced-learn's would drop."""
+
+    fit_resample: Callable[..., tuple[Native, Any]]
+
+    def fit(self, X: Native, y: Any, **params: Any) -> Self:
+        """Do what :meth:`fit_resample` does without returning the rows."""
+        self.fit_resample(X, y, **params)
+        return self
+
+    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
+        """Answer imbalanced-learn's mixin, which asks for it."""
+        return self.fit_resample(X, y, **params)
+
+
+class FairSHAP(Routed, Sampler, BaseEstimator):
     """Edit the few cells that make a model treat otherwise equal people differently.
 
     A model is fitted on the table and explained on it. Every row is matched with its nearest row of the other
@@ -65,9 +80,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     ``|f(x, A=0) - f(x, A=1)|`` against that reference say which of its values carry the risk. Values of at
     least ``threshold`` are replaced by the reference's. Both groups are treated alike.
 
-    f is the probability of a class. With more than two classes, the difference is half the sum of the
-    differences of their probabilities. For a regressor f is the prediction, and rows of one quantile bin of
-    the target count as rows of one label.
+    f is the probability of a class; with more than two, the difference is half the sum of theirs. For a
+    regressor f is the prediction, and rows of one quantile bin of the target count as rows of one label.
 
     It is a sampler in the sense of imbalanced-learn: in an ``imblearn.pipeline.Pipeline`` it edits the rows
     that are fitted on, and never those that are predicted.
@@ -115,8 +129,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     verbose : int, default=0
         From 1 on, a progress bar is shown for what takes over two seconds.
     keep_data : bool, default=False
-        Whether what is known of single rows stays in a pickle of the fitted sampler: ``model_``,
-        ``explanation_``, ``edits_`` and what is made of them. By default a pickle holds plain results only.
+        Whether a pickle of the fitted sampler keeps what is known of single rows: ``model_``,
+        ``explanation_``, ``edits_`` and what is made of them. Otherwise it holds plain results only.
 
     Attributes
     ----------
@@ -138,10 +152,9 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     sample_weight_ : ndarray of float, or None
         The weights of rows and counterfactuals; None if there are neither counterfactuals nor weights.
     certificate_ : data frame
-        One line per row: ``row``, ``dr_before``, ``sum_phi``, ``residual``, ``dr_after``, ``distance``. The
-        explained model's risk before and after the edits, the sum of the edited Shapley values, and the
-        interaction residual I, which comes from the game and not from the two risks:
-        ``dr_after = dr_before - sum_phi + residual`` checks the whole repair.
+        For each row the explained model's risk before and after the edits, the sum of the edited Shapley
+        values, the interaction residual, which comes from the game and not from the two risks, and the
+        distance: ``dr_after = dr_before - sum_phi + residual`` checks the whole repair.
     n_features_in_, feature_names_in_ : int, ndarray of str
         The number of columns of the table, and their names, if these are all strings.
 
@@ -212,11 +225,6 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         settings: dict[str, Any] = {"threshold": 0.05, "explainer": Explainer(comparison="random")}
         return cls(estimator, **settings | params)
 
-    def fit(self, X: Native, y: Any, **params: Any) -> "FairSHAP":
-        """Find the edits and keep them, without returning the repaired table; see :meth:`fit_resample`."""
-        self.fit_resample(X, y, **params)
-        return self
-
     def fit_resample(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> tuple[Native, Any]:
@@ -224,10 +232,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame or array
-            The training table; categories need no encoding.
-        y : array-like
-            The target of each row: two labels or more, or a quantity.
+        X, y : data frame or array, array-like
+            The training table, whose categories need no encoding, and its target: labels or a quantity.
         sensitive_features : array-like, optional
             The sensitive attribute, if it is not a column of X. The explained model sees it as a last
             column; the table that comes back has the columns it came with.
@@ -387,10 +393,6 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
         return report_repair(self, X_test, y_test, positive, retrained, evaluation, tuning, audit, page)
 
-    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
-        """Answer imbalanced-learn's mixin, whose own fit_resample would drop the index."""
-        return self.fit_resample(X, y, **params)
-
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 
     def _estimator(self, is_quantity: bool = False) -> Any:
@@ -438,11 +440,7 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
     def _explain(
         self, problem: Problem, *recipes: Recipe, model: Any = None, known: Explanation | None = None
     ) -> Explanation:
-        """Explain a model on a table, for recipes to follow.
-
-        The model is fitted, and the rows are matched, unless a model or an explanation of the same matches is
-        known.
-        """
+        """Explain a model, fitted unless it is given or known, on a table, for recipes to follow."""
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
         for recipe in recipes:
@@ -453,11 +451,8 @@ class FairSHAP(Routed, SamplerMixin, BaseEstimator):
         self._weighing = None
         if model is None:
             model = self._fitted_model(problem) if known is None else known.model
-        if known is not None:
-            return explain_matched(model, problem, known.match_plan, features, options)
-        plan = match_rows(
-            problem, self.matcher, n_jobs=self.n_jobs, verbose=self.verbose, random_state=self.random_state
-        )
+        how = {"n_jobs": self.n_jobs, "verbose": self.verbose, "random_state": self.random_state}
+        plan = match_rows(problem, self.matcher, **how) if known is None else known.match_plan
         return explain_matched(model, problem, plan, features, options)
 
     def _fitted_model(self, problem: Problem) -> Any:

@@ -1,6 +1,6 @@
 """Metrics: how unfair a model is, and to whom."""
 
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from fairshap._frames import Table, read_column
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_choice, did_you_mean, listing
 from fairshap._models import Risk, Scorer
 from fairshap._problem import (
     Comparison,
@@ -42,7 +42,6 @@ _KNOWN_POSITIVE = ({0, 1}, {-1, 1})
 
 #: The groups that a difference is taken between.
 Between: TypeAlias = Literal["groups", "pooled"]
-_BETWEEN = ("groups", "pooled")
 
 
 class _Options(TypedDict, total=False):
@@ -94,17 +93,13 @@ def discriminative_risk(
         A fitted regressor, or classifier with ``predict_proba`` or ``decision_function``.
     X : data frame or array
         The rows, as the model takes them.
-    sensitive : column name, or position for an array, or a list of them
-        The sensitive attribute, if it is a column of X. Several columns make a group of each combination.
-    privileged : value, list of values, pandas.Interval or function
-        The privileged values; a tuple for several columns.
+    sensitive, privileged, min_group_size
+        The sensitive attribute and its groups; see :class:`fairshap.FairSHAP`.
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X; the model sees it as a last column.
     comparison : {"max", "mean", "random"}, default="max"
         With more than two values: the largest or the mean difference between two of different groups, or
         that between the row's own value and a random one of the other group, as in the paper's code.
-    min_group_size : int, optional
-        Unprivileged groups of fewer rows are pooled; by default 10 for several columns.
     random_state : int, RandomState instance or None
         The seed of the random comparison.
     reduce : {"mean"} or None, default="mean"
@@ -119,8 +114,7 @@ def discriminative_risk(
     >>> round(discriminative_risk(model, X, sensitive=0, privileged=1), 3)
     0.031
     """
-    if reduce not in ("mean", None):
-        raise InputError(f"reduce={reduce!r} is not known; give 'mean' or None.", parameter="reduce")
+    check_choice(reduce, "reduce", ("mean", None))
     who = {"sensitive": sensitive, "privileged": privileged, "sensitive_features": sensitive_features}
     how = {"comparison": comparison, "min_group_size": min_group_size, "random_state": random_state}
     problem = Problem.read(X, **who, **how)
@@ -389,10 +383,7 @@ def _widest(
 
 def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_rows: int) -> Ints:
     """Return the number of each row's group among those that are compared, -1 where it is missing."""
-    if between not in _BETWEEN:
-        hint = did_you_mean(between, _BETWEEN)
-        message = f"between={between!r} is not known; give one of {listing(_BETWEEN)}.{hint}"
-        raise InputError(message, parameter="between")
+    check_choice(between, "between", get_args(Between))
     table = _attributes(sensitive_features, n_rows)
     columns = range(len(table.names))
     if privileged is not None or between == "pooled":

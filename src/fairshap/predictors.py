@@ -18,17 +18,43 @@ from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import InputError, ModelError
 
 
-def _final_has(method: str) -> Any:
-    """Say whether the retrained estimator has a method; before the fit, whether the given one has."""
+def offered(method: str) -> Any:
+    """Offer a method if the trained estimator has it, or before the fit the one to train."""
 
-    def check(self: "FairSHAPClassifier") -> bool:
+    def check(self: "Trainer") -> bool:
+        # The error of an estimator without it says more.
         getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), method)
         return True
 
-    return check
+    return available_if(check)
 
 
-class _FairSHAPPredictor(Routed, MetaEstimatorMixin, BaseEstimator):
+class Trainer(MetaEstimatorMixin, BaseEstimator):
+    """Trains an estimator on a table that was changed, and predicts with it."""
+
+    estimator: Any
+    estimator_: Any
+
+    def _estimator(self) -> Any:
+        return self.estimator
+
+    def _checked(self, X: Native) -> Native:
+        """Return the rows to predict, which must have the columns that were fitted on."""
+        check_is_fitted(self)
+        X = open_store(X).native
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        if tags.classifier_tags is not None and inner.classifier_tags is not None:
+            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = True
+        return tags
+
+
+class _FairSHAPPredictor(Routed, Trainer):
     """A predictor that is trained on the table that :class:`FairSHAP` repaired."""
 
     _caller = "fit"
@@ -43,10 +69,8 @@ class _FairSHAPPredictor(Routed, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame or array
-            The training table; categories need no encoding.
-        y : array-like
-            The target of each row: labels for a classifier, numbers for a regressor.
+        X, y : data frame or array, array-like
+            The training table, whose categories need no encoding, and its target: labels or numbers.
         sensitive_features : array-like, optional
             The sensitive attribute, if it is not a column of X. Only the explained model sees it.
         sample_weight : array-like, optional
@@ -78,8 +102,11 @@ class _FairSHAPPredictor(Routed, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label or quantity of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(self._checked(X)))
+        return self._predict("predict", X)
+
+    def _predict(self, method: str, X: Native) -> NDArray[Any]:
+        rows = self._checked(X)
+        return np.asarray(getattr(self.estimator_, method)(rows))
 
     def _repair(self) -> FairSHAP:
         """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
@@ -137,20 +164,6 @@ class _FairSHAPPredictor(Routed, MetaEstimatorMixin, BaseEstimator):
             else f"{name} is a regressor and {own} needs a classifier; use FairSHAPRegressor."
         )
 
-    def _checked(self, X: Native) -> Native:
-        """Return the rows to predict, which must have the columns that were fitted on."""
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
-
-    def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
-        if tags.classifier_tags is not None and inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags
-
 
 class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     """A classifier that is trained on the table that :class:`FairSHAP` repaired.
@@ -194,24 +207,22 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     (400,)
     """
 
-    @available_if(_final_has("predict_proba"))
+    @offered("predict_proba")
     def predict_proba(self, X: Native) -> Floats:
         """Return the probabilities of the labels for each row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(self._checked(X)))
+        return self._predict("predict_proba", X)
 
-    @available_if(_final_has("decision_function"))
+    @offered("decision_function")
     def decision_function(self, X: Native) -> Floats:
         """Return the margin of each row."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(self._checked(X)))
+        return self._predict("decision_function", X)
 
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     """A regressor that is trained on the table that :class:`FairSHAP` repaired.
 
     The risk of a row is ``|f(x, A=0) - f(x, A=1)|``, f being the prediction, so risks, Shapley values and
-    thresholds are in its units. Nothing is changed when predicting.
+    thresholds are in its units. Attributes are those of :class:`FairSHAPClassifier`, but for the labels.
 
     Parameters
     ----------
@@ -220,19 +231,6 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     estimator : regressor, default=None
         The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingRegressor``.
-
-    Attributes
-    ----------
-    estimator_ : regressor
-        The retrained regressor, which predicts.
-    repair_ : FairSHAP
-        The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        The number of columns of the table, and their names, if these are all strings.
-
-    See Also
-    --------
-    FairSHAPClassifier : The same for labels.
 
     Examples
     --------

@@ -253,12 +253,12 @@ def test_the_default_threshold_goes_with_the_unit():
         (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY.where(PAY > 1200), TargetError, "missing values"),
         (lambda: FairSHAPRegressor(FairSHAP(**WHO)), PAY.where(PAY > 1200, np.inf), TargetError, "infinite"),
         (lambda: FairSHAPRegressor(FairSHAP(**WHO)), np.zeros((300, 2)), TargetError, "1d array"),
-        (lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=1)), PAY, InputError, "bins=1 is not a number"),
+        (lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=1)), PAY, InputError, "bins=1 must be a whole"),
         (
             lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins="a")),
             PAY,
             InputError,
-            "bins='a' is not a number",
+            "bins='a' must be a whole number",
         ),
         (
             lambda: FairSHAP(**WHO, matcher=NearestMatcher(bins=301)),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap import MatchPlan, _progress, datasets, match
+from fairshap import MatchPlan, _messages, datasets, match
 from fairshap._problem import Problem
 from fairshap.exceptions import FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching import NearestMatcher
@@ -142,12 +142,12 @@ def test_the_k_nearest_share_the_weight_and_the_nearest_stands_first(table, k):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", True, None])
 def test_n_neighbors_must_be_a_number_of_references(people, k):
-    with pytest.raises(InputError, match=r"n_neighbors=.* is not usable: give a whole number from 1 on"):
+    with pytest.raises(InputError, match=r"n_neighbors=.* must be a whole number from 1 on"):
         match(people, [0, 0, 1, 1, 0, 0], **SETTING, matcher=NearestMatcher(n_neighbors=k))
 
 
 def test_a_bar_counts_the_matched_rows(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(_messages, "_PATIENCE", 0.0)
     X = pd.DataFrame({"sex": ["m", "f"] * 5, "x": range(10)})
     match(X, [0, 0, 1, 1, 0, 0, 1, 1, 0, 0], **SETTING, verbose=1)
     shown = capsys.readouterr().err

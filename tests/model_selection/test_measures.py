@@ -11,7 +11,7 @@ from fairshap import datasets, metrics
 from fairshap._crossval import MEASURES, judge
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions
-from fairshap._crossval.measures import critical_value, newcombe, wilson
+from fairshap._crossval.measures import Estimate, critical_value, newcombe, wilson
 from fairshap._problem import Problem
 from tests.conftest import examples
 
@@ -123,6 +123,11 @@ def test_a_rate_of_nothing_is_no_gap():
     assert (high[1, known] >= 0).all()
 
 
+def proportion(p, n):
+    """A proportion among n, with its interval."""
+    return Estimate(p, *wilson(p, n, critical_value()))
+
+
 @pytest.mark.parametrize("n", [500, 2000])
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("gap", [0.0, 0.05, 0.3])
@@ -131,7 +136,9 @@ def test_the_interval_of_a_gap_covers_what_it_says(n, share, gap, base):
     rng = np.random.default_rng(0)
     m = round(n * share)
     n, p, q = n - m, base, base - gap
-    found = newcombe(rng.binomial(n, p, 40_000) / n, n, rng.binomial(m, q, 40_000) / m, m, critical_value())
+    found = newcombe(
+        proportion(rng.binomial(n, p, 40_000) / n, n), proportion(rng.binomial(m, q, 40_000) / m, m)
+    )
     covered = ((found[0] <= gap) & (gap <= found[1])).mean()
     assert 0.935 <= covered <= 0.965
 
@@ -143,7 +150,7 @@ def test_the_intervals_of_gaps_are_those_of_the_counts():
     rate, rows = table["positive_rate"], table["rows"]
     assert_allclose(
         (measured.low[0, DP], measured.high[0, DP]),
-        newcombe(rate["a"], rows["a"], rate["b"], rows["b"], critical_value()),
+        newcombe(*(proportion(rate[name], rows[name]) for name in ("a", "b"))),
     )
 
 

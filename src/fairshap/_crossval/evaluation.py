@@ -28,18 +28,15 @@ _SURE = 0.95
 class Measures:
     """All measures of models on the same held-out rows.
 
-    A gap is signed, and its pair of groups is kept in whatever is computed from it. So its interval may reach
-    below 0, and then it does not tell the two groups apart.
-
     The intervals of rates, gaps and scores hold for the trained models on other rows of the same kind. That
     of DR comes from the spread between folds, and so reflects training on other parts of the same table; on a
     single set of rows it is that of the rows. None of them covers another table: a link between attribute and
     target by chance is in every fold.
 
     ``values``, ``low`` and ``high``, shape (models, measures), are the levels of all held-out rows together
-    and the ends of their intervals; NaN for what cannot be measured. ``pairs`` has the two groups of each
-    gap, ``counts`` for each group (the last is that of rows without one) what rates are made of and the sum
-    of the risks, ``covariance`` that of all levels, and ``floor`` what is added to the variance of a change.
+    and the ends of their intervals, NaN for what cannot be measured; gaps are signed. ``pairs`` has the two
+    groups of each gap, ``counts`` for each group (the last is that of rows without one) what rates are made
+    of and the sum of the risks, ``covariance`` that of levels, and ``floor`` the least variance of a change.
     """
 
     values: Floats
@@ -81,18 +78,14 @@ class Measures:
         return float(self.values[0, _RISK])
 
     def changes(self) -> tuple[Floats, Floats, Floats]:
-        """Return the difference of each model from the first, and the ends of its 95 % interval.
-
-        Both are measured on the same rows, so an interval without 0 says that they differ.
-        """
+        """Return the difference of each model from the first, and the ends of its 95 % interval."""
         n_models, n_measures = self.values.shape
         by_model = self.covariance.reshape(n_models, n_measures, n_models, n_measures)
         k = np.arange(n_measures)
         own = by_model[:, k, :, k]  # measures, models, models
         variance = np.array([np.diag(block) + block[0, 0] - 2 * block[0] for block in own]).T
         variance = np.maximum(variance, 0) + np.maximum(self.floor, self.floor[:1])
-        critical = np.full(n_measures, critical_value())
-        critical[_RISK] = _risk_critical(self.risk_by_fold.shape[1])
+        critical = np.where(k == _RISK, _risk_critical(self.risk_by_fold.shape[1]), critical_value())
         change, half = self.values - self.values[:1], critical * np.sqrt(variance)
         half[0] = 0
         return change, change - half, change + half
@@ -195,14 +188,20 @@ class Evaluation:
         return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
 
     @classmethod
-    def on_rows(
-        cls, names: Sequence[str], models: Sequence[Predictions], groups: Sequence[str], how: str
+    def of(
+        cls,
+        names: Sequence[Any],
+        models: Sequence[Sequence[Predictions]],
+        groups: Sequence[str],
+        how: str,
+        **known: Any,
     ) -> "Evaluation":
-        """Return the evaluation of models that were trained elsewhere, on one set of rows."""
+        """Return the evaluation of models by what they do in each fold, or on one set of rows."""
+        risks = [[one.risk if one.raw_risk is None else one.raw_risk for one in model] for model in models]
+        raw_dr = np.array([np.nanmean(np.concatenate(one)) for one in risks])
         nothing = np.zeros(len(names))
-        raw_dr = np.array([np.nanmean(one.risk) for one in models])
-        measures = Measures.of([[one] for one in models], groups)
-        return cls(tuple(names), measures, nothing, nothing, raw_dr, how=how)
+        known = {"edits": nothing, "share": nothing, **known}
+        return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
     @property
     def noise_level(self) -> float | None:

@@ -80,7 +80,8 @@ class Predictions:
     """What a model does on the held-out rows of a fold, by their positions in the table.
 
     The group is -1 where the attribute is missing, the risk NaN where a quantity is, and the score the
-    probability or margin of the positive label.
+    probability or margin of the positive label. If the model transforms rows, the raw risk is that of the
+    rows as they were recorded.
     """
 
     rows: Ints
@@ -89,6 +90,7 @@ class Predictions:
     group: Ints
     risk: Floats
     score: Floats | None = None
+    raw_risk: Floats | None = None
 
 
 def judge(model: Any, problem: Problem, rows: Ints | None = None) -> Predictions:

@@ -85,23 +85,13 @@ class Estimate(NamedTuple):
 Estimator: TypeAlias = Callable[[HeldOut, int], Estimate]
 
 
-class _Rate(NamedTuple):
-    """A rate among all rows or those of one group, with the number of rows that it is as certain as."""
-
-    value: float
-    total: float
-    size: float
-    moves: Callable[[slice], Floats]
-
-    @property
-    def floor(self) -> float:
-        return 1 / (self.total + 2) ** 2
-
-
-def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Rate:
+def _rate(rows: HeldOut, model: int, name: str, group: int | None = None, z: float | None = None) -> Estimate:
+    """Return a rate among all rows or those of one group, with Wilson's interval, by default of one rate."""
     counts = rows.counts[model].sum(axis=0) if group is None else rows.counts[model, group]
     counted, total = (float(counts @ part) for part in RATES[name])
-    value = counted / total if total > 0 else np.nan
+    if not total > 0:
+        return Estimate()
+    value = counted / total
 
     def moves(part: slice) -> Floats:
         parts = parts_of(rows.true[part], rows.predicted[model, part])
@@ -109,7 +99,18 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None) -> _Ra
         moved = (counted - value * among) / total
         return moved if group is None else np.where(rows.group[part] == group, moved, 0.0)
 
-    return _Rate(value, total, _effective(value, total, moves), moves)
+    ends = wilson(value, _effective(value, total, moves), critical_value() if z is None else z)
+    return Estimate(value, *ends, 1 / (total + 2) ** 2, moves)
+
+
+def _difference(one: Estimate, other: Estimate) -> Estimate:
+    """Return the difference of two rates, with Newcombe's interval."""
+    moves, less = one.moves, other.moves
+    if moves is None or less is None:
+        return Estimate()
+    ends = newcombe(one, other)
+    floor = one.floor + other.floor
+    return Estimate(one.value - other.value, *ends, floor, lambda part: moves(part) - less(part))
 
 
 def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> float:
@@ -124,24 +125,15 @@ def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> floa
 
 
 def _accuracy(rows: HeldOut, model: int) -> Estimate:
-    """Return the share of correct predictions, with Wilson's interval."""
-    found = _rate(rows, model, "accuracy")
-    return Estimate(found.value, *wilson(found.value, found.size, critical_value()), found.floor, found.moves)
+    return _rate(rows, model, "accuracy")
 
 
 def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
-    """Return ``(1 + TPR - FPR) / 2``, with Newcombe's interval of that difference."""
-    hits, misses = (_rate(rows, model, name) for name in ("true_positive_rate", "false_positive_rate"))
-    if not hits.total or not misses.total:
-        return Estimate()
-    low, high = newcombe(hits.value, hits.size, misses.value, misses.size, critical_value())
-    return Estimate(
-        (1 + hits.value - misses.value) / 2,
-        (1 + low) / 2,
-        (1 + high) / 2,
-        (hits.floor + misses.floor) / 4,
-        lambda part: (hits.moves(part) - misses.moves(part)) / 2,
-    )
+    """Return ``(1 + TPR - FPR) / 2``, with the interval of that difference."""
+    names = ("true_positive_rate", "false_positive_rate")
+    value, low, high, floor, moves, _ = _difference(*(_rate(rows, model, name) for name in names))
+    half = None if moves is None else lambda part: moves(part) / 2
+    return Estimate((1 + value) / 2, (1 + low) / 2, (1 + high) / 2, floor / 4, half)
 
 
 def _auc(rows: HeldOut, model: int) -> Estimate:
@@ -204,15 +196,9 @@ def _gap(rate: str, n_gaps: int = 1) -> Estimator:
         if pair[0] == pair[1]:
             # All rates are equal, so any two groups will do.
             pair = int(compared[0]), int(compared[1])
-        high, low = (_rate(rows, model, rate, group) for group in pair)
-        ends = newcombe(high.value, high.size, low.value, low.size, critical_value(len(compared), n_gaps))
-        return Estimate(
-            high.value - low.value,
-            *ends,
-            floor=high.floor + low.floor,
-            moves=lambda part: high.moves(part) - low.moves(part),
-            pair=pair,
-        )
+        z = critical_value(len(compared), n_gaps)
+        high, low = (_rate(rows, model, rate, group, z) for group in pair)
+        return _difference(high, low)._replace(pair=pair)
 
     return estimate
 
@@ -288,16 +274,16 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
-def newcombe(p: float, n: float, q: float, m: float, z: float) -> tuple[float, float]:
-    """Return the ends of Newcombe's interval of the difference p - q of two proportions among n and m.
+def newcombe(one: Estimate, other: Estimate) -> tuple[float, float]:
+    """Return the ends of Newcombe's interval of the difference of two proportions with Wilson's intervals.
 
-    It is a hybrid of two score intervals (Statistics in Medicine 17, 1998, method 10). Intervals by the
-    standard error or the bootstrap are too short in small groups.
+    It is a hybrid of the two (Statistics in Medicine 17, 1998, method 10). Intervals by the standard error or
+    the bootstrap are too short in small groups.
     """
-    low_p, high_p = wilson(p, n, z)
-    low_q, high_q = wilson(q, m, z)
-    below, above = np.hypot(p - low_p, high_q - q), np.hypot(high_p - p, q - low_q)
-    return p - q - below, p - q + above
+    difference = one.value - other.value
+    below = np.hypot(one.value - one.low, other.high - other.value)
+    above = np.hypot(one.high - one.value, other.value - other.low)
+    return difference - below, difference + above
 
 
 @cache

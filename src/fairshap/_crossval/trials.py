@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap import exceptions
-from fairshap._crossval.evaluation import Evaluation, Measures
+from fairshap._crossval.evaluation import Evaluation
 from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk
 from fairshap._crossval.objective import Ranking
 from fairshap._frames import open_store
-from fairshap._messages import listing, warn
-from fairshap._models import Weighing, fit_weighted, is_frozen
+from fairshap._messages import Progress, listing, warn
+from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen
 from fairshap._problem import Problem, warn_of_copies
-from fairshap._progress import Progress
-from fairshap._typing import Native
+from fairshap._typing import Ints, Native
 from fairshap.attribution import Explanation
+from fairshap.attribution._explanation import make_explainer
 from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import InputError, MissingExtraError, ModelError, SkippedWarning, TargetError
 
@@ -44,33 +44,40 @@ _SAID = (
     exceptions.WeightsWarning,
 )
 
-# The parameters of a sampler that do not change its explanation, and those that do not change its matches.
-_CHOOSING = ("selector", "threshold", "constraints", "counterfactuals", "n_jobs", "verbose", "keep_data")
-_EXPLAINING = ("method", "max_exact", "n_permutations", "feature_groups")
+# What is wrong with the call, and not with a trial.
+_WRONG_CALL = (InputError, MissingExtraError, Warning)
+
+# The parameters of a sampler that do not change its explanation (the estimator is told by its identity), and
+# those that do not change its matches.
+_CHOOSING = {"estimator", "selector", "threshold", "constraints", "counterfactuals"}
+_CHOOSING |= {"n_jobs", "verbose", "keep_data"}
+_EXPLAINING = {f"explainer__{name}" for name in ("method", "max_exact", "n_permutations", "feature_groups")}
 _Key: TypeAlias = tuple[Hashable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A model trained on a fold. If it transforms rows, its risk is what ``inner`` does with them."""
+class Trained(NamedTuple):
+    """A model trained on a fold. If it transforms rows, its risk is that of its ``estimator_`` on them."""
 
     model: Any
     n_edits: int = 0
-    inner: Any = None
-    transform: Callable[[Native], Native] | None = None
+    is_transforming: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trial:
     """One way to a fairer model: a repair, another method that ``train`` trains, or else the baseline.
 
-    Without a recipe, the repair finds its threshold in each fold.
+    ``recipe`` is how the sampler repairs, unless it finds its threshold in each fold.
     """
 
     name: Any
     sampler: "FairSHAP | None" = None
-    recipe: Recipe | None = None
     train: Callable[[Native, Any], Trained] | None = None
+    recipe: Recipe | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.sampler is not None and self.sampler.threshold != "auto":
+            self.recipe = self.sampler._recipe(self.sampler.threshold)
 
     @property
     def is_plain(self) -> bool:
@@ -78,16 +85,6 @@ class Trial:
         if self.sampler is None:
             return True
         return self.recipe is not None and self.recipe.selector.reach(0.0) == np.inf
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What became of a trial, for each fold."""
-
-    folds: list[Predictions] = field(default_factory=list)
-    raw_risk: list[Any] = field(default_factory=list)
-    n_edits: list[int] = field(default_factory=list)
-    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,9 +106,9 @@ class CrossValidation:
         positive: Any,
         n_folds: int | None,
         n_repeats: int | None,
-        seed: int,
     ) -> "CrossValidation":
         """Return the cross-validation of a table, or say why ``what`` cannot be done with it."""
+        seed = template.random_state
         problem = template._problem(open_store(X).native, y, positive=positive)
         warn_of_copies(problem)
         check_two_labels(problem, what)
@@ -138,93 +135,80 @@ class CrossValidation:
         """
         estimator, problem = self.template._estimator(), self.problem
         X, y = problem.own.native, problem.y.values
-        if any(trial.recipe and trial.recipe.counterfactuals not in (None, "all") for trial in trials):
+        rows = [trial.sampler.counterfactuals for trial in trials if trial.sampler is not None]
+        weighing = Weighing.of(estimator, X, y) if any(one is not None for one in rows) else None
+        if weighing is not None and any(one not in (None, "all") for one in rows):
             # Where all rows have counterfactuals, all weigh the same.
-            Weighing.of(estimator, X, y).warn_of_repeats()
-        outcomes = [_Outcome() for _ in trials]
+            weighing.warn_of_repeats()
+        judged: list[list[Predictions]] = [[] for _ in trials]
+        n_edits = np.zeros((len(trials), len(self.folds)))
+        failed: dict[Any, Exception] = {}
         noise: list[float] = []
-        with said_once(), Progress(title, len(self.folds) * len(trials), verbose) as progress:
-            for train, test in self.folds:
-                X_test: Native = None
-                fold = _Fold(trials, estimator, _safe_indexing(X, train), y[train])
-                for trial, outcome in zip(trials, outcomes, strict=True):
-                    trained = fold.try_to_train(trial, outcome, skip)
-                    if trained is not None:
-                        found = judge(trained.model, problem, test)
-                        outcome.raw_risk.append(found.risk)
-                        if trained.transform is not None:
-                            X_test = _safe_indexing(X, test) if X_test is None else X_test
-                            found = self._judge_transformed(trained, found, X_test)
-                        outcome.folds.append(found)
-                        outcome.n_edits.append(trained.n_edits)
+        with said_once(), Progress(title, n_edits.size, verbose) as progress:
+            for at, (train, test) in enumerate(self.folds):
+                fold = _Fold(trials, estimator, weighing, _safe_indexing(X, train), y[train])
+                for k, trial in enumerate(trials):
+                    if trial.name not in failed:
+                        try:
+                            trained = fold.train(trial)
+                        except Exception as error:
+                            is_baseline = trial.sampler is None and trial.train is None
+                            if not skip or is_baseline or isinstance(error, _WRONG_CALL):
+                                raise
+                            failed[trial.name] = error
+                        else:
+                            judged[k].append(self._judge(trained, test))
+                            n_edits[k, at] = trained.n_edits
                     progress.advance(len(test), 1)
                 if has_noise and not is_frozen(estimator):
-                    seed = self.seed + len(noise)
-                    noise.append(shuffled_risk(problem, train, fold.fit, problem, test, seed))
-        names = [trial.name for trial in trials]
-        failed = {name: one.error for name, one in zip(names, outcomes, strict=True) if one.error is not None}
-        done = [one for one in outcomes if one.error is None]
+                    noise.append(shuffled_risk(problem, train, fold.fit, problem, test, self.seed + at))
+        done = [k for k, trial in enumerate(trials) if trial.name not in failed]
         if not done:
             raise next(iter(failed.values()))
-        n_edits = np.array([outcome.n_edits for outcome in done])
-        n_cells = np.array([len(train) * len(problem.own.names) for train, _ in self.folds])
-        evaluation = Evaluation(
-            tuple(name for name in names if name not in failed),
-            Measures.of([outcome.folds for outcome in done], problem.groups.names),
-            n_edits.mean(axis=1),
-            (n_edits / n_cells).mean(axis=1),
-            np.array([np.nanmean(np.concatenate(outcome.raw_risk)) for outcome in done]),
-            np.array(noise) if noise else None,
-            self.folds,
+        n_cells = [len(train) * len(problem.own.names) for train, _ in self.folds]
+        evaluation = Evaluation.of(
+            [trials[k].name for k in done],
+            [judged[k] for k in done],
+            problem.groups.names,
             f"By cross-validation with {self.folds}: each model is judged on rows it was not trained on.",
-            by,
+            edits=n_edits[done].mean(axis=1),
+            share=(n_edits / n_cells)[done].mean(axis=1),
+            noise=np.array(noise) if noise else None,
+            folds=self.folds,
+            by=by,
         )
         return evaluation, failed
 
-    def _judge_transformed(self, trained: Trained, raw: Predictions, X: Native) -> Predictions:
-        """Return what a model does on rows that are transformed before it sees them."""
-        assert trained.transform is not None  # noqa: S101
-        y, positive = self.problem.y.values[raw.rows], self.problem.y.positive_value
-        problem = self.template._problem(trained.transform(X), y, positive=positive)
-        return replace(judge(trained.inner, problem), rows=raw.rows, group=raw.group)
+    def _judge(self, trained: Trained, test: Ints) -> Predictions:
+        """Return what a model does on held-out rows; if it transforms them, what it does on those."""
+        model, target = trained.model, self.problem.y
+        raw = judge(model, self.problem, test)
+        if not trained.is_transforming:
+            return raw
+        X = model.prepare_rows(_safe_indexing(self.problem.own.native, test))
+        moved = self.template._problem(X, target.values[test], positive=target.positive_value)
+        found = judge(model.estimator_, moved)
+        return replace(found, rows=raw.rows, group=raw.group, raw_risk=raw.risk)
 
 
+@dataclass(eq=False)
 class _Fold:
     """The training rows of a fold, with whatever several trials share: the baseline and its explanations."""
 
-    def __init__(self, trials: Sequence[Trial], estimator: Any, X: Native, y: NDArray[Any]) -> None:
-        self.estimator = estimator
-        self.X = X
-        self.y = y
-        # The recipes that follow the same explanation.
-        self.recipes: dict[_Key, list[Recipe]] = {}
-        for trial in trials:
-            if trial.sampler is not None and trial.recipe is not None:
-                self.recipes.setdefault(_key(trial.sampler), []).append(trial.recipe)
-        self.explained: dict[_Key, Explanation | Exception] = {}
-        self.weighing: Weighing | None = None
+    trials: Sequence[Trial]
+    estimator: Any
+    weighing: Weighing | None
+    X: Native
+    y: NDArray[Any]
+    explained: dict[_Key, Explanation | Exception] = field(default_factory=dict)
 
     def fit(self, X: Native) -> Any:
         """Return the estimator fitted on other cells of the same rows."""
-        return fit_weighted(self.estimator, X, self.y, None, None)
+        return fit_model(self.estimator, X, self.y)
 
     @cached_property
     def baseline(self) -> Any:
         return self.estimator if is_frozen(self.estimator) else self.fit(self.X)
-
-    def try_to_train(self, trial: Trial, outcome: _Outcome, skip: bool) -> Trained | None:
-        """Return the model of a trial; None, with the reason in the outcome, if it cannot be trained."""
-        if outcome.error is not None:
-            return None
-        try:
-            return self.train(trial)
-        except Exception as error:
-            is_baseline = trial.sampler is None and trial.train is None
-            # What is wrong in a call is wrong for all trials.
-            if not skip or is_baseline or isinstance(error, (InputError, MissingExtraError, Warning)):
-                raise
-            outcome.error = error
-            return None
 
     def train(self, trial: Trial) -> Trained:
         if trial.train is not None:
@@ -233,8 +217,6 @@ class _Fold:
             return Trained(self.baseline)
         recipe, explanation = self.explain(trial)
         repaired = recipe.follow(explanation, self.X, self.y, trial.sampler._refit)
-        if repaired.sample_weight is not None and self.weighing is None:
-            self.weighing = Weighing.of(self.estimator, repaired.X, repaired.y)
         weights = repaired.sample_weight, self.weighing
         model = fit_weighted(self.estimator, repaired.X, repaired.y, *weights)
         return Trained(model, len(repaired.edits))
@@ -253,10 +235,7 @@ class _Fold:
         key = _key(sampler)
         if key not in self.explained:
             try:
-                matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
-                known = next((one for one in matched if isinstance(one, Explanation)), None)
-                problem = sampler._problem(self.X, self.y) if known is None else known.problem
-                self.explained[key] = sampler._explain(problem, *self.recipes[key], model=model, known=known)
+                self.explained[key] = self._explain_alike(sampler, key, model)
             except Exception as error:
                 self.explained[key] = error
         found = self.explained[key]
@@ -264,26 +243,35 @@ class _Fold:
             raise found
         return recipe, found
 
+    def _explain_alike(self, sampler: "FairSHAP", key: _Key, model: Any) -> Explanation:
+        """Return an explanation for all trials of a key, with the matches of another if they are known."""
+        samplers = [(trial.sampler, trial.recipe) for trial in self.trials]
+        recipes = [recipe for one, recipe in samplers if one and recipe and _key(one) == key]
+        matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
+        known = next((one for one in matched if isinstance(one, Explanation)), None)
+        problem = sampler._problem(self.X, self.y) if known is None else known.problem
+        return sampler._explain(problem, *recipes, model=model, known=known)
+
 
 def _key(sampler: "FairSHAP") -> _Key:
     """Return what decides a sampler's explanation; all but the last part decides its model and matches."""
+    params = sampler.get_params()
+    explainer = make_explainer(params.pop("explainer"))
+    params |= {f"explainer__{name}": value for name, value in explainer.get_params().items()}
     matching: list[Hashable] = []
     explaining: list[Hashable] = []
-    for name, value in sorted(sampler.get_params().items()):
-        first, _, last = name.partition("__")
-        if first in _CHOOSING or first == "estimator":
+    for name, value in sorted(params.items()):
+        if name.partition("__")[0] in _CHOOSING:
             continue
         # The parameters of an object come by themselves.
         said = (name, type(value).__name__ if isinstance(value, BaseEstimator) else repr(value))
-        (explaining if first == "explainer" and last in _EXPLAINING else matching).append(said)
+        (explaining if name in _EXPLAINING else matching).append(said)
     return (id(sampler.estimator), tuple(matching), tuple(explaining))
 
 
 def with_params(sampler: Any, **params: Any) -> Any:
-    """Return a copy of a sampler with other parameters, and the very same estimator."""
-    fresh = clone(sampler).set_params(**params)
-    fresh.estimator = sampler.estimator
-    return fresh
+    """Return a copy of a sampler with other parameters, and the very same estimator unless one is given."""
+    return clone(sampler).set_params(**{"estimator": sampler.estimator, **params})
 
 
 @contextmanager
@@ -336,7 +324,8 @@ def best_threshold(sampler: "FairSHAP", problem: Problem) -> float:
     check_unfitted(sampler._estimator(), what)
     seed = draw_seed(sampler.random_state)
     asking = with_params(sampler, privileged=problem.privileged_in_parts)
-    trials = [Trial("baseline"), *(Trial(f"{t:g}", asking, asking._recipe(t)) for t in THRESHOLDS)]
+    trials = [Trial("baseline")]
+    trials += [Trial(f"{t:g}", with_params(asking, threshold=t)) for t in THRESHOLDS]
     try:
         folds = make_folds(problem.y, problem.groups.side, None, None, seed)
     except InputError as error:

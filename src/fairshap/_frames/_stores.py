@@ -15,22 +15,16 @@ from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import CellTypeError, ColumnError, InputError
 
 Kind: TypeAlias = Literal["numeric", "category"]
-
 #: The library whose frames results come in; arrays get pandas.
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
-
 #: For one column: the positions of the rows to change and the values they get.
 Cells: TypeAlias = tuple[Ints, Sequence[Any]]
-
 #: A column that is not in the table yet: its name and a cell for each row.
 NewColumn: TypeAlias = tuple[Hashable, Any]
 
 
 class Store(ABC):
-    """Rows and columns in the user's own type; every method returns new objects.
-
-    Columns are named by their position, so that names need not be strings.
-    """
+    """Rows and columns, named by their position, in the user's own type; methods return new objects."""
 
     native: Native
     library: Library
@@ -71,10 +65,7 @@ class Store(ABC):
 
     @abstractmethod
     def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:
-        """Return a table whose column j holds the cells of the rows ``sources[j]``.
-
-        It has a fresh index, or the index labels of the rows ``labels``, where there are any.
-        """
+        """Return the cells of the rows ``sources[j]`` as column j; its index is fresh, or of ``labels``."""
 
     @abstractmethod
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
@@ -90,11 +81,7 @@ class Store(ABC):
 
     @abstractmethod
     def stack(self, other: "Store") -> "Store":
-        """Return the rows of this table and below them the other's, whose columns are the same.
-
-        No cell changes: types are widened where the two differ, and a column whose type cannot hold
-        the other's cells is an error.
-        """
+        """Return these rows and below them the other's; a cell that the column cannot hold is an error."""
 
 
 class FrameStore(Store):
@@ -320,11 +307,7 @@ def _put_polars(frame: Any, column: int, values: Sequence[Any], source: Ints) ->
 
 
 def make_frame(library: Library, data: Mapping[str, Any], objects: Sequence[str] = ()) -> Native:
-    """Return a data frame of a library.
-
-    The columns ``objects`` hold cells of any type. In pandas each keeps its own; elsewhere, where
-    a column has one type, they become text.
-    """
+    """Return a data frame; cells of ``objects`` keep their types in pandas, and become text elsewhere."""
     columns = dict(data)
     for name in objects:
         if library == "pandas":
@@ -342,10 +325,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def exceeds_floats(least: Any, most: Any) -> bool:
-    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal.
-
-    Such numbers are identifiers, not quantities; they are compared as categories.
-    """
+    """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal: identifiers."""
     return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))
 
 

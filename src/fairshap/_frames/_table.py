@@ -15,7 +15,7 @@ from fairshap._frames._array import ArrayStore
 from fairshap._frames._stores import NarwhalsStore, PandasStore, Store
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import listing
-from fairshap._typing import Bools, Codes, Floats, Hashes, Ints, Native
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Hashes, Ints, Native
 from fairshap.exceptions import CellTypeError, ColumnError, InputError
 
 # The cells compared at a time: 4 Mi of them are 32 MiB.
@@ -144,10 +144,7 @@ class Table:
         return Table.of(self.store.stack(below))
 
     def differ(self, rows: Ints, others: Ints) -> Bools:
-        """Say for each pair of rows and each column whether the two cells differ.
-
-        Two missing cells are equal; a missing and a present one differ.
-        """
+        """Say for each pair of rows and each column whether the cells differ; two missing ones do not."""
         differ = np.empty((len(rows), len(self.names)), dtype=np.bool_)
         # Block by block, so that a wide table is not copied whole.
         size = max(1, _BLOCK_CELLS // len(self.names))
@@ -190,10 +187,7 @@ def open_store(X: Native) -> Store:
 
 
 def read_column(values: Any, name: Hashable) -> pd.DataFrame:
-    """Return a column that stands by itself as a frame, under its own name or else the given one.
-
-    Missing values stay missing: a list is not read as an array first, which would make text of them.
-    """
+    """Return a column that stands by itself as a frame, under its own name or else the given one."""
     if is_into_dataframe(values) and not isinstance(values, pd.DataFrame):
         store = open_store(values)
         rows = np.arange(store.n_rows)
@@ -206,6 +200,7 @@ def read_column(values: Any, name: Hashable) -> pd.DataFrame:
     series = values
     if not isinstance(series, pd.Series):
         to_list = getattr(values, "to_pylist", getattr(values, "to_list", None))
+        # Not an array first, which would make text of missing values.
         cells = list(values) if to_list is None else to_list()
         series = pd.Series(cells, name=getattr(values, "name", None) or None)
     return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
@@ -227,10 +222,7 @@ class Players:
 
     @classmethod
     def read(cls, table: Table, players: PlayersLike = None) -> "Players":
-        """Return the players of a table; columns that no set names stand for themselves.
-
-        The players are in the order of their first columns.
-        """
+        """Return the players in the order of their first columns; columns of no set stand for themselves."""
         sets = _read_sets(table, players)
         owner: dict[int, Hashable] = {}
         for name, positions in sets.items():
@@ -254,12 +246,16 @@ class Players:
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""
+        return cells if len(self.names) == len(self.of_column) else self.count(cells) > 0
+
+    def count(self, cells: Bools) -> AnyCodes:
+        """Return how many cells of each player differ."""
         if len(self.names) == len(self.of_column):
-            return cells
-        differ = np.zeros((len(cells), len(self.names)), dtype=np.bool_)
+            return cells.astype(np.int16)
+        counts = np.zeros((len(cells), len(self.names)), dtype=np.int16)
         for column, player in enumerate(self.of_column):
-            differ[:, player] |= cells[:, column]
-        return differ
+            counts[:, player] += cells[:, column]
+        return counts
 
     def check_alone(self, columns: Sequence[int]) -> None:
         """Raise an error if one of the columns, the sensitive ones, shares a player with others."""
@@ -276,10 +272,7 @@ def _read_sets(table: Table, players: PlayersLike) -> dict[Hashable, list[int]]:
     if players is None:
         return {}
     if isinstance(players, str):
-        raise InputError(
-            f"feature_groups={players!r} is text; give a mapping of names to columns.",
-            parameter="feature_groups",
-        )
+        raise _of_sets(f"{players!r} is text; give a mapping of names to columns.")
     sets: dict[Hashable, list[int]] = {}
     is_named = isinstance(players, Mapping)
     for name, columns in players.items() if isinstance(players, Mapping) else enumerate(players):

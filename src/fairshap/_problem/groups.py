@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from itertools import compress, product
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -12,20 +13,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fairshap._frames import Table, factorize, is_missing
-from fairshap._messages import did_you_mean, listing, unknown, warn
-from fairshap._problem.target import is_count
+from fairshap._messages import check_choice, check_count, did_you_mean, listing, warn
 from fairshap._typing import Bools, Ints, Sides
-from fairshap.exceptions import GroupError, InputError, PooledGroupsWarning
+from fairshap.exceptions import GroupError, PooledGroupsWarning
 
+_wrong_groups = partial(GroupError, parameter="privileged")
 #: A value, several values, an interval, or a function from the values to a mask.
 Privileged: TypeAlias = Any
-
 #: How several values of the attribute are compared.
 Comparison: TypeAlias = Literal["max", "mean", "random"]
-
 # A numeric attribute with more values than this is a quantity, of which no single value is a group.
 _MOST_NUMERIC_VALUES = 32
-
 # Rows that a group of several attributes has at least, where nothing else is said.
 _FEW = 10
 
@@ -80,20 +78,14 @@ class Groups:
         values the risk is the largest or the mean difference, or that between the row's own value and one of
         the other side that is drawn for it ("random").
         """
-        if comparison not in get_args(Comparison):
-            raise unknown("comparison", comparison, get_args(Comparison))
+        check_choice(comparison, "comparison", get_args(Comparison))
         least = (1 if len(columns) == 1 else _FEW) if min_group_size is None else min_group_size
-        if not is_count(least, 1):
-            raise InputError(
-                f"min_group_size={least!r} is not a number of rows; give a whole number from 1 on, or None.",
-                parameter="min_group_size",
-            )
+        check_count(least, "min_group_size", ": a number of rows, or None")
         name = table.names[columns[0]] if len(columns) == 1 else tuple(table.names[c] for c in columns)
         if is_missing(privileged):
             values = read_attribute(table, columns).values
-            raise GroupError(
-                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged.",
-                parameter="privileged",
+            raise _wrong_groups(
+                f"privileged is not given. {name!r} holds {listing(values)}; say which is privileged."
             )
         is_split = callable(privileged) or isinstance(privileged, pd.Interval)
         if is_split and len(columns) == 1 and table.is_numeric(columns[0]):
@@ -177,10 +169,9 @@ class Groups:
 def _check_both(side: Sides, name: Hashable, what: str) -> None:
     for s, word in ((1, "none"), (0, "all")):
         if not (side == s).any():
-            raise GroupError(
+            raise _wrong_groups(
                 f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. Two groups are needed, so more than one sample and more than one value.",
-                parameter="privileged",
+                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
             )
 
 
@@ -210,11 +201,7 @@ def _name_of(values: list[Any]) -> str:
 
 
 class Attribute(NamedTuple):
-    """The attribute of each row as the number of its value, -1 where it is missing.
-
-    ``values`` are in the order of their appearance, and ``first`` is the row of each. The value of
-    several columns is a tuple.
-    """
+    """The number of each row's value, -1 where it is missing; the values, and the row where each is first."""
 
     code: Ints
     values: list[Any]
@@ -224,10 +211,7 @@ class Attribute(NamedTuple):
 def read_attribute(
     table: Table, columns: Sequence[int], most_numbers: int = _MOST_NUMERIC_VALUES
 ) -> Attribute:
-    """Return the attribute that some columns make together; it is missing where one of them is.
-
-    A column with more numbers than ``most_numbers`` is a quantity, and an error.
-    """
+    """Return what columns make together, missing where one is; more than ``most_numbers`` are an error."""
     code = np.zeros(table.n_rows, dtype=np.int32)
     for column in columns:
         name, own = table.names[column], table.column(column)
@@ -241,9 +225,7 @@ def read_attribute(
                 if len(columns) == 1
                 else "cut it into ranges first, for example with pandas.cut."
             )
-            raise GroupError(
-                f"{name!r} is a quantity with {n_values} distinct values; {advice}", parameter="privileged"
-            )
+            raise _wrong_groups(f"{name!r} is a quantity with {n_values} distinct values; {advice}")
         # Numbered anew by each column, in the order of appearance.
         both = np.where((code < 0) | (own < 0), np.nan, code * float(n_values) + own)
         code = factorize(both, name)
@@ -274,27 +256,24 @@ def _is_several(privileged: Privileged, width: int) -> bool:
 def _choose_values(values: list[Any], privileged: Privileged, name: Any, width: int) -> Bools:
     """Return for each value whether it is privileged."""
     if isinstance(privileged, pd.Interval):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged is an interval, but {name!r} holds categories: {listing(values)}. "
-            "Name the privileged one.",
-            parameter="privileged",
+            "Name the privileged one."
         )
     if callable(privileged):
         # Of objects, so that a tuple is not taken for a row.
         return _call(privileged, pd.Series(values, dtype=object).to_numpy(), name)
     wanted = list(privileged) if _is_several(privileged, width) else [privileged]
     if width > 1 and not (wanted and all(isinstance(v, tuple) and len(v) == width for v in wanted)):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged={privileged!r} does not name a value of each of {listing(name)}; give a tuple, for "
-            f"example {values[0]!r}, or a list of tuples.",
-            parameter="privileged",
+            f"example {values[0]!r}, or a list of tuples."
         )
     for value in wanted:
         if value not in values and not isinstance(privileged, KnownValues):
-            raise GroupError(
+            raise _wrong_groups(
                 f"privileged={value!r} does not occur in {name!r}, which holds {listing(values)}."
-                f"{did_you_mean(value, values)}",
-                parameter="privileged",
+                f"{did_you_mean(value, values)}"
             )
     return np.array([known in wanted for known in values], dtype=np.bool_)
 
@@ -328,10 +307,9 @@ def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:
     """Return which values a function calls privileged."""
     mask = np.asarray(privileged(values))
     if mask.shape != values.shape or (values.dtype != object and mask.dtype != np.bool_):
-        raise GroupError(
+        raise _wrong_groups(
             f"privileged, a function of the values of {name!r}, must return one boolean for each value; it "
-            f"returned an array of type {mask.dtype} and shape {mask.shape} for {len(values)} values.",
-            parameter="privileged",
+            f"returned an array of type {mask.dtype} and shape {mask.shape} for {len(values)} values."
         )
     return mask.astype(np.bool_)
 
@@ -339,9 +317,8 @@ def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:
 def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
     """Return an end of an interval as something that the values can be compared with."""
     if (values.dtype.kind in "mM") != isinstance(end, (pd.Timestamp, pd.Timedelta)):
-        raise GroupError(
-            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}.",
-            parameter="privileged",
+        raise _wrong_groups(
+            f"privileged is an interval of {type(end).__name__}, but {name!r} holds {values.dtype}."
         )
     if isinstance(end, pd.Timestamp) and end.tz is not None:
         end = end.tz_convert(None)

@@ -19,17 +19,13 @@ from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning
 
 # Values of a group that are named; the rest are counted.
 _VALUES = 4
-
 # Values that a copy of the attribute has at most, and rows that each of them has in the mean: any column of
 # values that hardly occur twice, such as a number for each person, tells everything.
 _MOST_VALUES, _ROWS_A_VALUE = 100, 10
-
 # How unlikely it must be that the attribute, dealt out to the rows at random, is told as well as it is.
 _CHANCE = np.log(1e-9)
-
 # Rows that are looked at first, which nearly all columns fail at, and columns up to which pairs are tried.
 _FIRST_ROWS, _MOST_COLUMNS = 2000, 100
-
 # Copies that are named; the rest are counted.
 _COPIES = 5
 
@@ -96,7 +92,7 @@ class Problem:
     def y(self) -> Target:
         """The target, for steps that cannot do without one."""
         if self.target is None:
-            raise TargetError("fairshap requires y to be passed, but the target y is None.")
+            raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
         return self.target
 
     @property
@@ -106,12 +102,10 @@ class Problem:
             return "others", "chosen by a function"
         if isinstance(self.privileged, pd.Interval):
             return f"not in {self.privileged}", f"in {self.privileged}"
-        names = []
-        for values in self.groups.values:
-            rest = len(values) - _VALUES
-            shown = ", ".join(show(value, 40) for value in values[:_VALUES])
-            names.append(shown + (f" and {rest} more" if rest > 0 else ""))
-        return names[0], names[1]
+        lower, upper = (
+            listing(values, _VALUES, lambda value: show(value, 40)) for values in self.groups.values
+        )
+        return lower, upper
 
     @property
     def privileged_in_parts(self) -> Privileged:
@@ -195,10 +189,7 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
 
 
 def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
-    """Return an attribute beside a table as a column that the table's library takes.
-
-    It is an error if the table holds it after all: a copy of it would be edited.
-    """
+    """Return an attribute beside a table, which must not hold it too, as a column that its library takes."""
     for position, name in enumerate(table.names):
         if name == alone.names[k] or _is_copy(alone, k, table, position):
             raise InputError(
@@ -208,20 +199,16 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
             )
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, k]
+    if not (table.is_array and table.store.native.dtype.kind in "biuf"):
+        values = alone.store.values(k, np.arange(table.n_rows))
+        return [None if is_missing(value) else value for value in values]
     cells = alone.column(k)
-    takes_numbers = table.is_array and table.store.native.dtype.kind in "biuf"
     if alone.is_numeric(k):
-        if takes_numbers:
-            return cells
-        return [
-            None if is_missing(value) else value for value in alone.store.values(k, np.arange(len(cells)))
-        ]
+        return cells
     # The last place is for a missing value, whose code is -1.
-    values = [*alone.store.values(k, alone.distinct(k)), None]
-    if not takes_numbers:
-        return [values[code] for code in cells.tolist()]
-    if all(value is None or isinstance(value, Number) for value in values):
-        return np.array([np.nan if value is None else float(value) for value in values])[cells]
+    values = [*alone.store.values(k, alone.distinct(k)), np.nan]
+    if all(isinstance(value, Number) for value in values):
+        return np.array(values, dtype=np.float64)[cells]
     if is_fitted:
         raise InputError(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the "
@@ -233,12 +220,11 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
 
 
 def _is_copy(alone: Table, k: int, table: Table, position: int) -> bool:
-    if alone.is_numeric(k) != table.is_numeric(position):
-        return False
-    if not np.array_equal(alone.column(k), table.column(position), equal_nan=True):
-        return False
-    values = [t.store.values(j, t.distinct(j)) for t, j in ((alone, k), (table, position))]
-    return values[0] == values[1]
+    return (
+        alone.is_numeric(k) == table.is_numeric(position)
+        and np.array_equal(alone.column(k), table.column(position), equal_nan=True)
+        and alone.store.values(k, alone.distinct(k)) == table.store.values(position, table.distinct(position))
+    )
 
 
 def check_order(X: Native, beside: Any, what: str) -> None:
@@ -280,8 +266,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 def warn_of_copies(problem: Problem) -> None:
     """Warn of columns that tell the attribute exactly, alone or two together.
 
-    The model can take the attribute from them: switched, it changes little, and the risk looks small. It is
-    a matter of the whole table, so that it is not looked for in each fold.
+    It is a matter of the whole table, so that it is not looked for in each fold.
     """
     names, side = problem.table.names, problem.groups.side.astype(np.int64)
     attributes = [(problem.groups.name, side)]
@@ -297,14 +282,12 @@ def warn_of_copies(problem: Problem) -> None:
     ]
     if not found:
         return
-    said = "; ".join(found[:_COPIES])
-    if len(found) > _COPIES:
-        said += f"; and {len(found) - _COPIES} more do"
     # To an attribute beside the table no column of it can be added.
     too = "" if problem.added else ", or name it in sensitive too, so that they are switched together"
     warn(
-        f"{said}. A model can read the attribute from there: it then reacts too little to a switch of the "
-        f"attribute alone, and its discriminative risk is too small. Leave such a column out of X{too}.",
+        f"{listing(found, _COPIES, str, '; ')}. A model can read the attribute from there: it then reacts "
+        "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such "
+        f"a column out of X{too}.",
         CopiedAttributeWarning,
         parameter="sensitive",
     )

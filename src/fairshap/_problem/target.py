@@ -1,7 +1,8 @@
 """The target: labels, or a quantity that is cut into bins; and when two numbers in its unit tie."""
 
 import numbers as numbers_abc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -9,26 +10,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_count, did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
+_wrong_target = partial(TargetError, parameter="y")
 # Different whole numbers up to which they are taken for labels, where nothing else is said.
 _MOST_LABELS = 30
-
 # How many bins there are where nothing is said, and how many rows each of them then has at least.
 _USUAL, _LEAST_ROWS = 10, 20
-
 # By how much attributions and risks may differ and still be equal, as a share of the output's unit: 1 for
 # probabilities, and the spread of the predictions for a regressor. Walking trees, calling a model, threads
 # and frames add the same numbers up in different orders; whether one of the many attributions of exactly 1/20
 # that a forest of 20 trees has is "at least 0.05" must not depend on the last digits. This is far more than
 # rounding, and far less than anyone means.
 _TOLERANCE = 1e-9
-
 # A threshold may be below the tolerance. Even then an attribution of 0 must not reach it.
 _SHARE = 1e-3
-
 # Where steps begin, as a share of one: far from all simple fractions, so that rounding does not carry an
 # attribution such as 1/1024 over an edge.
 _EDGE = 0.6180339887498949
@@ -53,10 +51,6 @@ class Target:
         """The positive label, None if there is none."""
         return None if self.classes is None or self.positive is None else self.classes[self.positive]
 
-    def of_rows(self, rows: Ints) -> "Target":
-        """Return the target of some rows."""
-        return replace(self, codes=self.codes[rows], values=self.values[rows])
-
     @classmethod
     def read(
         cls,
@@ -70,23 +64,16 @@ class Target:
 
         By default it is a quantity if it has more than two values and some are no whole numbers, or if it is
         cut into quantile ``bins``: 10 for a quantity, fewer for less than 200 rows.
-
-        >>> labels = Target.read(["bad", "good", "bad"], 3, positive="bad")
-        >>> labels.codes.tolist(), labels.positive
-        ([0, 1, 0], 0)
-        >>> Target.read([0.5, 3.5, 2.5, 9.0], 4).names
-        ('a target of 0.5 to 2.5', 'a target of 3.5 to 9')
         """
         values = read_target(y, n_rows)
         classes, codes = np.unique(values, return_inverse=True)
         if is_quantity is None:
             is_quantity = bins is not None or is_continuous(classes)
             if not is_quantity and len(classes) > _MOST_LABELS and classes.dtype.kind in "iufO":
-                raise TargetError(
+                raise _wrong_target(
                     f"y holds {len(classes)} different numbers, {listing(classes.tolist(), limit=3)}: labels "
                     "or a quantity? For a quantity give a regressor, or bins=10; for labels give a "
-                    "classifier, or the labels as text.",
-                    parameter="y",
+                    "classifier, or the labels as text."
                 )
         if is_quantity:
             if positive is not None:
@@ -98,7 +85,17 @@ class Target:
             numbers = _read_quantity(values)
             codes, names = quantile_bins(numbers, bins)
             return cls(codes, names, values if values.dtype.kind in "biuf" else numbers)
-        _check_classes(classes)
+        if is_continuous(classes):
+            raise _wrong_target(
+                "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it "
+                f"holds {len(classes)} different numbers, {listing(classes.tolist(), limit=3)}. Give labels, "
+                "or use a regressor."
+            )
+        if len(classes) < 2:
+            raise _wrong_target(
+                f"y holds one class only, {classes.tolist()[0]!r}; two classes are needed at least, "
+                "in the training rows too."
+            )
         names = tuple(f"the label {label!r}" for label in classes.tolist())
         if bins is not None:
             codes, names = quantile_bins(_read_quantity(values), bins)
@@ -110,39 +107,21 @@ def is_continuous(classes: NDArray[Any]) -> bool:
     return len(classes) > 2 and classes.dtype.kind == "f" and bool((classes != np.round(classes)).any())
 
 
-def _check_classes(classes: NDArray[Any]) -> None:
-    """Raise an error unless the different values of a target can be labels."""
-    if is_continuous(classes):
-        raise TargetError(
-            "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it holds "
-            f"{len(classes)} different numbers, {listing(classes.tolist(), limit=3)}. Give labels, or "
-            "use a regressor.",
-            parameter="y",
-        )
-    if len(classes) < 2:
-        raise TargetError(
-            f"y holds one class only, {classes.tolist()[0]!r}; two classes are needed at least, "
-            "in the training rows too.",
-            parameter="y",
-        )
-
-
 def read_target(y: Any, n_rows: int) -> NDArray[Any]:
     """Return a target as a flat array without missing values, one value for each row."""
     if y is None:
-        raise TargetError("fairshap requires y to be passed, but the target y is None.", parameter="y")
+        raise _wrong_target("fairshap requires y to be passed, but the target y is None.")
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()
     # A list is read as objects: as an array of text, a missing label would be the text "nan".
     dtype = object if isinstance(y, (list, tuple)) else None
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y, dtype)
     if values.dtype.kind not in "OUSbiuf":
-        raise TargetError(f"y is of type {values.dtype}; give numbers, booleans or strings.", parameter="y")
+        raise _wrong_target(f"y is of type {values.dtype}; give numbers, booleans or strings.")
     if values.ndim > 1 and values.shape[1:] != (1,):
-        raise TargetError(
+        raise _wrong_target(
             f"y should be a 1d array, one value for each row, but it has the shape {values.shape}. Repair "
-            "for one target at a time.",
-            parameter="y",
+            "for one target at a time."
         )
     values = column_or_1d(values, warn=True)
     if len(values) != n_rows:
@@ -153,22 +132,20 @@ def read_target(y: Any, n_rows: int) -> NDArray[Any]:
         )
     missing = pd.isna(values)
     if missing.any():
-        raise TargetError(
+        raise _wrong_target(
             f"y has missing values (NaN) in {int(missing.sum())} of {n_rows} rows, first in row "
-            f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in.",
-            parameter="y",
+            f"{int(missing.argmax())}. Drop those rows of X and y, or fill them in."
         )
     if values.dtype.kind == "O":
         numbers = [isinstance(value, (numbers_abc.Number, np.bool_)) for value in values]
         if any(numbers) and not all(numbers):
             kinds = sorted({type(value).__name__ for value in values})
-            raise TargetError(
-                f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings.",
-                parameter="y",
+            raise _wrong_target(
+                f"y mixes types ({', '.join(kinds)}); give all labels as numbers or all as strings."
             )
         values = np.array(values.tolist())
     if values.dtype.kind == "f" and np.isinf(values).any():
-        raise TargetError("y holds infinite values (inf); give labels or finite numbers.", parameter="y")
+        raise _wrong_target("y holds infinite values (inf); give labels or finite numbers.")
     return values
 
 
@@ -194,10 +171,9 @@ def _read_quantity(values: NDArray[Any]) -> Floats:
             return values.astype(np.float64)
     except (TypeError, ValueError):
         pass
-    raise TargetError(
+    raise _wrong_target(
         f"y holds text, such as {listing(values[:2].tolist())}, where a quantity is needed: for a regressor, "
-        "or with bins. Give numbers; for labels give a classifier, and leave bins out.",
-        parameter="y",
+        "or with bins. Give numbers; for labels give a classifier, and leave bins out."
     )
 
 
@@ -206,28 +182,21 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
 
     Bins end at numbers that occur, which belong to the bin that they end. Ends that are equal are one, so
     that a number is never in two bins; and two different numbers make two bins at least.
-
-    >>> quantile_bins(np.array([0.0, 0.0, 0.0, 7.0, 8.0]), 2)
-    (array([0, 0, 0, 1, 1]), ('a target of 0', 'a target of 7 to 8'))
     """
     n = len(numbers)
     if bins is None:
         bins = min(_USUAL, max(2, n // _LEAST_ROWS))
-    elif not is_count(bins, 2):
-        raise InputError(
-            f"bins={bins!r} is not a number of quantile bins; give a whole number from 2 on, as in bins=10.",
-            parameter="bins",
-        )
-    elif bins > n:
-        raise InputError(
-            f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
-        )
+    else:
+        check_count(bins, "bins", ": the number of quantile bins, such as 10", least=2)
+        if bins > n:
+            raise InputError(
+                f"bins={bins} are more than the {n} rows; give fewer, such as bins=10.", parameter="bins"
+            )
     ordered = np.sort(numbers)
     below = ordered[ordered < ordered[-1]]
     if not len(below):
-        raise TargetError(
-            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample.",
-            parameter="y",
+        raise _wrong_target(
+            f"y holds one value only, {ordered[0]:g}; a quantity has two at least, so more than one sample."
         )
     # In whole numbers: the share of rows up to k / bins, rounded, could be one row off.
     ends = ordered[[-(-k * n // bins) - 1 for k in range(1, bins)]]
@@ -237,11 +206,6 @@ def quantile_bins(numbers: Floats, bins: int | None) -> tuple[Ints, tuple[str, .
     ranges = zip(ordered[np.append(0, first)], np.append(ends, ordered[-1]), strict=True)
     names = (f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}" for low, high in ranges)
     return codes, tuple(f"a target of {name}" for name in names)
-
-
-def is_count(value: Any, least: int) -> bool:
-    """Say whether a value is a whole number that is large enough."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
 
 
 def tolerance(unit: float) -> float:
@@ -259,11 +223,7 @@ def floor_of(threshold: float | Floats, unit: float) -> float | Floats:
 
 
 def reaches(values: float | Floats, threshold: float | Floats, unit: float) -> Bools:
-    """Say which values are at least a threshold, or tie with it; those that are missing are not.
-
-    >>> 0.3 - 0.1 >= 0.2, reaches(np.array([0.3 - 0.1, 0.2 - 1e-6]), 0.2, unit=1.0).tolist()
-    (False, [True, False])
-    """
+    """Say which values are at least a threshold, or tie with it; those that are missing are not."""
     with np.errstate(invalid="ignore"):
         return np.asarray(values >= floor_of(threshold, unit))
 
@@ -278,8 +238,5 @@ def steps(values: Floats, unit: float) -> Floats:
     """Return whole numbers that are in the order of the values, and equal for those that tie.
 
     Two values that are apart by more than rounding and less than the tolerance may be a step apart.
-
-    >>> steps(np.array([0.3 - 0.1, 0.2, 0.4]), unit=1.0).tolist()
-    [200000000.0, 200000000.0, 400000000.0]
     """
     return np.asarray(np.floor(values / tolerance(unit) + _EDGE))

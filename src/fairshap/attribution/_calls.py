@@ -7,9 +7,9 @@ import numpy as np
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, add_walks, antithetic_walks
+from fairshap._messages import Progress
 from fairshap._models import Risk
 from fairshap._problem.target import floor_of
-from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Bools, Floats, Hashes, Ints
 from fairshap.attribution._explanation import Options
 from fairshap.matching import MatchPlan

@@ -7,10 +7,10 @@ from sklearn.utils import check_random_state
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
+from fairshap._messages import Progress
 from fairshap._models import NotNativeError, Risk, Scorer
 from fairshap._models.scorer import MisreadError
 from fairshap._problem import Privileged, Problem
-from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._calls import Game, Rows, estimate_pairs
 from fairshap.attribution._explanation import Explainer, Explanation, Options, make_explainer

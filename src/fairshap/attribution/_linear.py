@@ -8,9 +8,9 @@ from scipy.special import expit
 
 from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.trees.ensemble import coalition_weights
+from fairshap._messages import Progress, in_threads
 from fairshap._models.linear import read_linear
 from fairshap._models.scorer import risk_of_scores
-from fairshap._progress import Progress, in_threads
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._calls import Game, Rows, in_parts
 

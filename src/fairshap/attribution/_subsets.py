@@ -6,9 +6,9 @@ import numpy as np
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
+from fairshap._messages import Progress
 from fairshap._models import Risk
 from fairshap._problem.target import exceeds, steps, tolerance
-from fairshap._progress import Progress
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._calls import Game
 from fairshap.attribution._explain import native_game

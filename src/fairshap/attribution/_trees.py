@@ -9,9 +9,9 @@ from joblib import effective_n_jobs
 from fairshap._kernels.trees.ensemble import Walker, active_counts, coalition_weights, make_walker
 from fairshap._kernels.trees.pairs import choose_players, coalition_risks, count_players, solve_pairs
 from fairshap._kernels.trees.paths import MOST_PLAYERS
+from fairshap._messages import Progress, in_threads
 from fairshap._models import NotNativeError
 from fairshap._models.probing import rank_table
-from fairshap._progress import Progress, in_threads
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution._calls import Game, Rows, in_parts
 

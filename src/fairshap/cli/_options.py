@@ -14,7 +14,7 @@ from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
 from fairshap._io import Source
 from fairshap._messages import import_extra
 from fairshap.edits import EditConstraints
-from fairshap.edits._constraints import REJECTIONS
+from fairshap.edits._selectors import REJECTIONS
 
 #: The name of standard input and output.
 STANDARD = "-"

@@ -81,12 +81,12 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     )
 
 
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """A repair whose effect on each row is measured when it is first asked for."""
 
-    def __init__(self, explanation: Explanation, edits: Edits) -> None:
-        self.explanation = explanation
-        self.edits = edits
+    explanation: Explanation
+    edits: Edits
 
     @cached_property
     def certificate(self) -> Certificate:

@@ -37,18 +37,14 @@ class Edits:
 
     Parameters
     ----------
-    row : ndarray of int, shape (edits,)
-        The position of the row.
-    index : list
-        The label of the row in the frame's index; the position where there is no index.
-    column : list
-        The name of the column; its position for an array.
+    row, reference : ndarray of int, shape (edits,)
+        The positions of the row, and of the one that the new value comes from.
+    index, column : list
+        The label of the row in the frame's index, and the name of the column; positions where there are none.
     old, new : list
         The two values.
     phi : ndarray of float, shape (edits,)
         The attribution of the player that the column belongs to.
-    reference : ndarray of int, shape (edits,)
-        The position of the row that the new value comes from.
     library : str
         The library of the frame that :meth:`frame` returns.
     """
@@ -71,10 +67,7 @@ class Edits:
 
     @classmethod
     def of_cells(cls, problem: Problem, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
-        """Return the edits that replace single cells by those of references, rows of the problem's table.
-
-        That table is the user's own, or the user's own with the references below it.
-        """
+        """Return the edits that replace single cells by those of references, rows of the problem's table."""
         own, pool = problem.own, problem.table
         old, new = (_read_cells(pool, column, positions) for positions in (row, reference))
         return cls(
@@ -105,8 +98,7 @@ class Edits:
     def frame(self) -> Native:
         """Return one line for each edit: row, index, column, old, new, phi, reference.
 
-        In pandas ``old`` and ``new`` keep each cell's own type; in polars and pyarrow, where a column
-        has one type, they are text.
+        In pandas ``old`` and ``new`` keep each cell's own type; elsewhere they are text.
         """
         return make_frame(self.library, {name: getattr(self, name) for name in _FIELDS}, _TYPED)
 
@@ -163,17 +155,17 @@ class Edits:
     def write(
         self, path: str | os.PathLike[str], *, original: str | None = None, repaired: str | None = None
     ) -> None:
-        """Write the ledger as CSV, with the type of every value, aside and then renamed.
+        """Write the ledger as CSV, aside and then renamed.
 
-        The file has the columns of :meth:`frame` and, for those whose types must be kept, one more
-        each: ``index_type``, ``column_type``, ``old_type``, ``new_type``.
+        It has the columns of :meth:`frame`, and the types of those that must keep them: ``index_type``,
+        ``column_type``, ``old_type``, ``new_type``.
 
         Parameters
         ----------
         path : path-like
             The file.
         original, repaired : str, optional
-            The SHA-256, in hexadecimal, of the table's file before the edits and with them made. They become
+            The SHA-256, in hexadecimal, of the table's file before the edits and with them made, for
             ``original_sha256`` and ``repaired_sha256`` of the first line: by them ``fairshap audit`` knows a
             repaired file that cannot say so itself, such as a CSV.
         """

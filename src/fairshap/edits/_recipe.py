@@ -3,23 +3,29 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import _safe_indexing
 
 from fairshap._frames import Players, open_store
+from fairshap._messages import check_choice, check_number, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import reaches
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again
-from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
-from fairshap.edits._selectors import Selector, Threshold, features_named, make_selector
+from fairshap.edits._selectors import (
+    EditConstraints,
+    Selector,
+    Threshold,
+    features_named,
+    make_constraints,
+    make_selector,
+)
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_choice, is_number
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
 CounterfactualRows: TypeAlias = Literal["edited", "all"] | float | None
@@ -37,14 +43,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repaired:
-    """A repaired table: the edited rows, and below them their counterfactuals.
-
-    ``sample_weight`` is None if there are neither counterfactuals nor weights; ``counterfactual_of`` is the
-    row that each counterfactual is of.
-    """
+    """A repaired table, and below its rows their counterfactuals, each with the row that it is of."""
 
     X: Native
     y: Any
+    #: None if there are neither counterfactuals nor weights.
     sample_weight: Floats | None
     edits: Edits
     counterfactual_of: Ints
@@ -67,18 +70,15 @@ class Recipe:
     def check(self, problem: Problem, players: Players) -> None:
         """Raise an error if constraints or thresholds name columns that the table does not have."""
         self.constraints.features(problem.own, players)
-        features_named(players, getattr(self.selector, "by_column", None))
+        features_named(players, getattr(self.selector.once, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
-        """Return the user's table X repaired, from the explanation of the model that was trained on it.
-
-        ``fit`` trains the model of a further round.
-        """
-        first, problem, selector = explanation, explanation.problem, self.selector
+        """Return the user's table X repaired, from its explanation; ``fit`` trains for a further round."""
+        first, problem, selector = explanation, explanation.problem, self.selector.once
         edits = selector.select(explanation, self.constraints)
         rounds = [Round(len(edits), explanation.mean_risk)]
         known, most = edits, selector.max_cells(problem)
-        while len(rounds) < selector.max_rounds and len(edits) < most:
+        while len(rounds) < self.selector.max_rounds and len(edits) < most:
             repaired = self.finish(first, X, y, edits)
             seen = repaired.X if self.counterfactuals else problem.with_cells(repaired.X).table.native
             model = fit(seen, repaired.y, repaired.sample_weight)
@@ -117,8 +117,7 @@ class Recipe:
 class Counterfactuals:
     """Rows with another value of the attribute: of which row each is, and whose value it has.
 
-    ``weight`` is of the rows and then of the counterfactuals: they share the weight that the row had.
-    ``columns`` is where the attribute stands.
+    ``weight`` is of the rows and then of the counterfactuals, which share the weight that the row had.
     """
 
     of: Ints
@@ -128,11 +127,7 @@ class Counterfactuals:
 
     @classmethod
     def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
-        """Return a counterfactual of each of some rows for each value that its own is compared with.
-
-        Where a value is drawn for each row, or is a median, that is one. Rows whose attribute is missing have
-        none.
-        """
+        """Return a counterfactual of each row for each value that its own, if present, is compared with."""
         if problem.added:
             raise InputError(
                 f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
@@ -173,20 +168,11 @@ class Counterfactuals:
         return longer
 
 
-def is_risk(counterfactuals: Any) -> TypeGuard[float]:
-    """Say whether the rows that get counterfactuals are told by a risk."""
-    return is_number(counterfactuals)
-
-
 def check_counterfactuals(counterfactuals: Any) -> None:
     """Raise an error unless it is known which rows get counterfactuals."""
-    if is_risk(counterfactuals):
-        if not 0 < counterfactuals < np.inf:
-            raise InputError(
-                f"counterfactuals={counterfactuals!r} is not a risk from which rows get counterfactuals; "
-                "give a number above 0, for example 0.1.",
-                parameter="counterfactuals",
-            )
+    if is_number(counterfactuals):
+        what = "a risk from which rows get counterfactuals; give a number above 0, for example 0.1."
+        check_number(counterfactuals, "counterfactuals", what, low=np.nextafter(0.0, 1.0))
     else:
         more = ", or a number: the risk from which rows get counterfactuals"
         check_choice(counterfactuals, "counterfactuals", (None, "edited", "all"), more)
@@ -199,3 +185,42 @@ def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
     if isinstance(counterfactuals, str):
         return f"counterfactuals of {counterfactuals} rows"
     return f"counterfactuals of rows with a risk of {counterfactuals:g} or more"
+
+
+def select_edits(
+    explanation: Explanation,
+    *,
+    threshold: float | None = None,
+    selector: Selector | None = None,
+    constraints: EditConstraints | None = None,
+) -> Edits:
+    """Return the edits that a selector chooses from an explanation; a cell of two equal values is none.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What :func:`fairshap.explain` returned.
+    threshold : float, optional
+        Short for ``selector=Threshold(threshold)``.
+    selector : Selector, optional
+        Chooses the cells: :class:`Threshold`, :class:`Budget` or :class:`OptimalSubset`. Further rounds of
+        :class:`Iterative` train models, which :class:`fairshap.FairSHAP` does.
+    constraints : EditConstraints, optional
+        Which cells may be edited.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import fairshap
+    >>> X = np.array([[0, 1.0], [1, 2.0], [0, 3.0], [1, 4.0]])
+    >>> model = LogisticRegression().fit(X, [0, 0, 1, 1])
+    >>> explanation = fairshap.explain(model, X, X[[1, 0, 3, 2]], sensitive=0, privileged=1)
+    >>> fairshap.select_edits(explanation, threshold=0.001)
+    Edits(2 cells in 2 rows and 1 columns)
+    """
+    if not isinstance(explanation, Explanation):
+        raise InputError(
+            f"a {type(explanation).__name__} is not an explanation; give what fairshap.explain returned."
+        )
+    return make_selector(selector, threshold).select(explanation, constraints)

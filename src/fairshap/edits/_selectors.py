@@ -1,26 +1,119 @@
-"""Selectors: from an explanation to the cells that are edited."""
+"""Which cells are edited: selectors, which choose them from an explanation, and constraints on them."""
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fairshap._frames import Players
-from fairshap._messages import did_you_mean, listing
+from fairshap._frames import Players, Table
+from fairshap._messages import check_choice, check_count, did_you_mean, is_number, listing
 from fairshap._problem import Problem
 from fairshap._problem.target import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._explanation import check_threshold
 from fairshap.attribution._subsets import best_players
-from fairshap.edits._constraints import EditConstraints, make_constraints
 from fairshap.edits._ledger import Edits
+from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible
 from fairshap.exceptions import InputError
-from fairshap.matching._match import check_count, is_number
 
 #: Columns, or feature groups, with a threshold of their own.
 ByColumn: TypeAlias = Mapping[Any, float] | None
+
+#: The groups whose rows are edited, and their sides.
+SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
+#: When a row's edits are taken back.
+Rejection: TypeAlias = Literal["risk_rises", "label_less_likely"] | None
+REJECTIONS = ("risk_rises", "label_less_likely")
+
+
+class EditConstraints(BaseEstimator):
+    """Which cells may be edited.
+
+    Parameters
+    ----------
+    frozen : list of columns, default=None
+        Columns that are never edited.
+    editable : list of columns, default=None
+        The only columns that are edited.
+    max_per_row : int, default=None
+        The largest number of edited cells in a row; those of the largest Shapley values are kept.
+    group : {"both", "unprivileged", "privileged"}, default="both"
+        The groups whose rows are edited.
+    plausible : bool, default=False
+        Whether a new category must occur, with each of the row's other categories, in some row of the other
+        group.
+    reject_if : {"risk_rises", "label_less_likely"}, default=None
+        Leave a row unedited if its risk under the explained model would rise, or if its own label would
+        become less likely (for a regressor, if its prediction would move away from the target).
+
+    Examples
+    --------
+    >>> EditConstraints(frozen=["age"], max_per_row=2)
+    EditConstraints(frozen=['age'], max_per_row=2)
+    """
+
+    def __init__(
+        self,
+        *,
+        frozen: Sequence[Any] | None = None,
+        editable: Sequence[Any] | None = None,
+        max_per_row: int | None = None,
+        group: Literal["both", "unprivileged", "privileged"] = "both",
+        plausible: bool = False,
+        reject_if: Rejection = None,
+    ) -> None:
+        self.frozen = frozen
+        self.editable = editable
+        self.max_per_row = max_per_row
+        self.group = group
+        self.plausible = plausible
+        self.reject_if = reject_if
+
+    def check(self) -> None:
+        """Raise an error if a parameter makes no sense."""
+        check_choice(self.group, "group", list(SIDES))
+        if self.frozen is not None and self.editable is not None:
+            raise InputError("frozen and editable are both given; give one of the two.", parameter="frozen")
+        if self.max_per_row is not None:
+            check_count(self.max_per_row, "max_per_row", ", such as 2, or None")
+        check_choice(self.reject_if, "reject_if", (None, *REJECTIONS))
+
+    def given(self) -> list[str]:
+        """Return the parameters that constrain anything, as they are written in Python."""
+        default = EditConstraints().get_params()
+        return [f"{name}={value!r}" for name, value in self.get_params().items() if value != default[name]]
+
+    def features(self, table: Table, players: Players) -> Bools:
+        """Say which features may be edited: those none of whose columns is frozen."""
+        word = "frozen" if self.editable is None else "editable"
+        names = getattr(self, word)
+        if isinstance(names, str) or (names is not None and not np.iterable(names)):
+            raise InputError(
+                f"{word}={names!r} must be a list of columns, such as [{names!r}].", parameter=word
+            )
+        named = [table.position(name, word) for name in (() if names is None else names)]
+        if word == "editable" and not named:
+            raise InputError("editable names no columns, so that nothing could be edited.", parameter=word)
+        may = np.full(len(players.names), True)
+        frozen = named if word == "frozen" else np.setdiff1d(np.arange(len(table.names)), named)
+        may[players.of_column[frozen]] = False
+        return may
+
+
+def make_constraints(constraints: Any) -> EditConstraints:
+    """Return the constraints that were given, checked, or those that allow everything."""
+    if constraints is None:
+        return EditConstraints()
+    if not isinstance(constraints, EditConstraints):
+        raise InputError(
+            f"constraints={constraints!r} is not known; give fairshap.EditConstraints(...), for example "
+            "EditConstraints(frozen=['age']).",
+            parameter="constraints",
+        )
+    constraints.check()
+    return constraints
 
 
 class Selector(BaseEstimator):
@@ -31,6 +124,11 @@ class Selector(BaseEstimator):
 
     #: The rounds of explaining and selecting, each with a model trained on the table as edited so far.
     max_rounds: int = 1
+
+    @property
+    def once(self) -> "Selector":
+        """What selects the edits of one round."""
+        return self
 
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
@@ -49,7 +147,7 @@ class Selector(BaseEstimator):
 
     def select(self, explanation: Explanation, constraints: EditConstraints | None = None) -> Edits:
         """Return the edits of the explained table, within constraints."""
-        rows, replaced = self.choose(explanation, make_constraints(constraints))
+        rows, replaced = self.once.choose(explanation, make_constraints(constraints))
         of_column, pool = explanation.features.of_column, explanation.problem.table
         cells = pool.differ(rows, explanation.best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
@@ -63,16 +161,22 @@ class Selector(BaseEstimator):
         problem, players, best = explanation.problem, explanation.features, explanation.best
         may = constraints.features(problem.own, players)
         may[players.of_column[[c for c in problem.columns if c < len(players.of_column)]]] = False
-        rows = np.flatnonzero(constraints.rows(problem.groups) & (best >= 0) & self._worth(explanation, may))
-        cells = _count_cells(explanation, rows)
+        side = np.isin(problem.groups.side, SIDES[constraints.group])
+        rows = np.flatnonzero(side & (best >= 0) & self._worth(explanation, may))
+        differ = problem.table.differ(rows, best[rows])
+        cells = players.count(differ[:, : len(players.of_column)])
         cells[:, ~may] = 0
-        replaced = self._candidates(explanation, rows, cells, constraints) & (cells > 0)
+        replaced = self._candidates(explanation, rows, cells, constraints.max_per_row) & (cells > 0)
         kept = replaced.any(axis=1)
         rows, replaced, cells = rows[kept], replaced[kept], cells[kept]
         importance = steps(explanation.values[rows], explanation.unit)
-        constraints.narrow(explanation, rows, replaced, importance, cells)
+        if constraints.max_per_row is not None:
+            keep_few(replaced, importance, cells, constraints.max_per_row)
+        if constraints.plausible:
+            keep_plausible(explanation, rows, replaced, importance)
         _keep_within(replaced, importance, cells, self.max_cells(problem))
-        constraints.reject(explanation, rows, replaced)
+        if constraints.reject_if is not None and len(rows):
+            keep_harmless(explanation, rows, replaced, constraints.reject_if)
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
 
@@ -84,14 +188,8 @@ class Selector(BaseEstimator):
         """Say which rows can have an edit at all."""
         return np.asarray((self._is_enough(explanation) & may).any(axis=1))
 
-    def _candidates(
-        self,
-        explanation: Explanation,
-        rows: Ints,
-        cells: AnyCodes,  # noqa: ARG002 - for subsets
-        constraints: EditConstraints,  # noqa: ARG002
-    ) -> Bools:
-        """Return which features of some rows are to be edited, constraints within a row aside."""
+    def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:  # noqa: ARG002
+        """Return which features of some rows are to be edited; ``most`` is how many cells of each."""
         return self._is_enough(explanation)[rows]
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
@@ -221,9 +319,7 @@ class OptimalSubset(Selector):
         cheapest = _by_feature(explanation, self.cost, self.by_column)[may].min(initial=np.inf)
         return exceeds(explanation.risk, cheapest, explanation.unit)
 
-    def _candidates(
-        self, explanation: Explanation, rows: Ints, cells: AnyCodes, constraints: EditConstraints
-    ) -> Bools:
+    def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:
         return best_players(
             explanation.risk_function,
             explanation.features,
@@ -232,7 +328,7 @@ class OptimalSubset(Selector):
             np.nan_to_num(explanation.values[rows]),
             cells,
             _by_feature(explanation, self.cost, self.by_column),
-            constraints.max_per_row or int(cells.sum(axis=1).max(initial=0)),
+            most or int(cells.sum(axis=1).max(initial=0)),
             explanation.options,
         )
 
@@ -264,72 +360,20 @@ class Iterative(Selector):
         self.max_rounds = max_rounds
 
     @property
-    def _inner(self) -> Selector:
+    def once(self) -> Selector:
         return Threshold() if self.selector is None else self.selector
 
     def check(self) -> None:
-        check_count(self.max_rounds, "max_rounds", "5")
+        check_count(self.max_rounds, "max_rounds", ", such as 5")
         if isinstance(self.selector, Iterative):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
-        make_selector(self._inner)
-
-    @property
-    def by_column(self) -> ByColumn:
-        return getattr(self._inner, "by_column", None)
+        make_selector(self.once)
 
     def reach(self, default: float) -> float | None:
-        return self._inner.reach(default)
-
-    def max_cells(self, problem: Problem) -> int:
-        return self._inner.max_cells(problem)
-
-    def after(self, n_edits: int, problem: Problem) -> Selector:
-        return self._inner.after(n_edits, problem)
-
-    def choose(self, explanation: Explanation, constraints: EditConstraints) -> tuple[Ints, Bools]:
-        return self._inner.choose(explanation, constraints)
+        return self.once.reach(default)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        return self._inner.why_nothing(largest, explanation)
-
-
-def select_edits(
-    explanation: Explanation,
-    *,
-    threshold: float | None = None,
-    selector: Selector | None = None,
-    constraints: EditConstraints | None = None,
-) -> Edits:
-    """Return the edits that a selector chooses from an explanation; a cell of two equal values is none.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        What :func:`fairshap.explain` returned.
-    threshold : float, optional
-        Short for ``selector=Threshold(threshold)``.
-    selector : Selector, optional
-        Chooses the cells: :class:`Threshold`, :class:`Budget` or :class:`OptimalSubset`. Further rounds of
-        :class:`Iterative` train models, which :class:`fairshap.FairSHAP` does.
-    constraints : EditConstraints, optional
-        Which cells may be edited.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> import fairshap
-    >>> X = np.array([[0, 1.0], [1, 2.0], [0, 3.0], [1, 4.0]])
-    >>> model = LogisticRegression().fit(X, [0, 0, 1, 1])
-    >>> explanation = fairshap.explain(model, X, X[[1, 0, 3, 2]], sensitive=0, privileged=1)
-    >>> fairshap.select_edits(explanation, threshold=0.001)
-    Edits(2 cells in 2 rows and 1 columns)
-    """
-    if not isinstance(explanation, Explanation):
-        raise InputError(
-            f"a {type(explanation).__name__} is not an explanation; give what fairshap.explain returned."
-        )
-    return make_selector(selector, threshold).select(explanation, constraints)
+        return self.once.why_nothing(largest, explanation)
 
 
 def make_selector(selector: Any, threshold: float | None = None) -> Selector:
@@ -401,15 +445,3 @@ def features_named(players: Players, by_column: ByColumn) -> dict[int, float]:
             )
         found[feature] = threshold
     return found
-
-
-def _count_cells(explanation: Explanation, rows: Ints) -> AnyCodes:
-    """Return how many cells of each feature differ from the reference's."""
-    of_column, n_features = explanation.features.of_column, len(explanation.feature_names)
-    differ = explanation.problem.table.differ(rows, explanation.best[rows])[:, : len(of_column)]
-    if n_features == len(of_column):
-        return differ.astype(np.int16)
-    cells = np.zeros((len(rows), n_features), dtype=np.int16)
-    for column, player in enumerate(of_column):
-        cells[:, player] += differ[:, column]
-    return cells

@@ -29,18 +29,14 @@ class Diagnostics:
         random row that it could have been matched with.
     side : ndarray of int8, shape (matched rows,)
         1 where the row is privileged, 0 where it is not.
-    columns : tuple
-        The columns of the table without the sensitive attribute.
-    differences : ndarray of float, shape (columns, 3)
-        Their standardized mean differences, as in :attr:`balance`.
+    columns, differences : tuple, and ndarray of float, shape (columns, 3)
+        The columns without the sensitive attribute, and the numbers of :attr:`balance`.
     reuse : ndarray of int, shape (rows,)
         How many rows each row of the table is a reference of.
     unmatched : ndarray of int
         The rows without a reference.
-    notes : dict
-        What the matcher reports about how it matched.
-    library : str
-        That of the frames.
+    notes, library : dict, str
+        What the matcher reports about how it matched; the library of the frames.
     """
 
     matched: Floats
@@ -56,10 +52,9 @@ class Diagnostics:
     def frame(self) -> Native:
         """Return the distances, one line for the rows of either group and one for all.
 
-        ``rows``, the mean and the standard deviation of the matched and of the random distances,
-        ``cohens_d``, the difference of the means over ``sqrt((s_matched^2 + s_random^2) / 2)``, and
-        ``t_statistic``, that of two samples. These are of one size n, so that Student's and Welch's are the
-        same, ``d sqrt(n / 2)``: it grows with the table while d does not.
+        ``cohens_d`` is the difference of the means over ``sqrt((s_matched^2 + s_random^2) / 2)``;
+        ``t_statistic`` that of two samples of one size n, Student's and Welch's, ``d sqrt(n / 2)``: it grows
+        with the table while d does not.
         """
         return make_frame(self.library, self.summary())
 
@@ -69,20 +64,18 @@ class Diagnostics:
 
         ``before``: privileged minus unprivileged rows, in units of ``sqrt((s0^2 + s1^2) / 2)``.
         ``after_unprivileged`` and ``after_privileged``: the rows of either group against their weighted
-        references, in the same units and the same way round. Missing numbers are left out. A category
-        has one difference for all its values, that of Yang and Dalton, which has no sign; a missing one
-        counts as a value. A column that does not vary within the groups but between them has no scale:
-        its difference is infinite.
+        references, in the same units and the same way round. Missing numbers are left out. A category has
+        one difference without sign for all its values, that of Yang and Dalton; a missing one is a value. A
+        column that varies only between the groups has no scale: its difference is infinite.
         """
         names = ("before", "after_unprivileged", "after_privileged")
         data = {"column": list(self.columns), **dict(zip(names, self.differences.T, strict=True))}
         return make_frame(self.library, data, ["column"])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw matched against random distances, and each column's difference before and after.
+        """Draw the distances, and each column's difference before and after, on two axes; return these.
 
-        It is drawn on two axes, which are made if they are not given and returned; on one given, only the
-        distances are.
+        On one that is given, only the distances are drawn.
         """
         from fairshap._plotting import draw_matching
 
@@ -175,13 +168,10 @@ def _compare(matched: Floats, random: Floats) -> list[float]:
 
 
 def samples_of(side: Sides, row: Ints, reference: Ints, weight: Floats) -> list[tuple[Sample, Sample]]:
-    """Return what is compared, privileged rows second: both groups, and the matched rows of either.
-
-    The latter are compared with their references. The two are not averaged: where they go opposite ways,
-    that would hide both.
-    """
+    """Return both groups, and the matched rows of either with their references, privileged rows second."""
     unprivileged, privileged = (np.flatnonzero(side == s) for s in (0, 1))
     samples: list[tuple[Sample, Sample]] = [((unprivileged, None), (privileged, None))]
+    # The two are not averaged: where they go opposite ways, that would hide both.
     for s in (0, 1):
         pairs = side[row] == s
         own, others = (np.unique(row[pairs]), None), (reference[pairs], weight[pairs])

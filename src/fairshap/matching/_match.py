@@ -1,17 +1,16 @@
 """Match every row with similar rows of the other group and the same label, the nearest or others."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
-from fairshap._messages import did_you_mean, listing, warn
-from fairshap._problem import Privileged, Problem, Target, read_target
-from fairshap._progress import Progress
+from fairshap._messages import Progress, check_choice, check_count, check_number, listing, warn
+from fairshap._problem import Privileged, Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, FewReferencesWarning, InputError, UnmatchedRowsWarning
 from fairshap.matching._plan import Basis, MatchPlan, Space, Stratum, check_finite, strata_of
@@ -56,8 +55,8 @@ def match(
     sensitive_features : array-like, optional
         The sensitive attribute, if it is not a column of X.
     matcher : str or object, default="nearest"
-        How rows are matched: "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal
-        transport, a matcher such as ``NearestMatcher(n_neighbors=5)``, or any object whose
+        "nearest" for the nearest row, "emd", "sinkhorn" or "sliced" for optimal transport, a matcher such as
+        ``NearestMatcher(n_neighbors=5)``, or any object whose
         ``match(X, y, sensitive=, privileged=, sensitive_features=)`` returns a plan.
     min_group_size : int, optional
         Unprivileged groups of fewer rows are taken as one; by default 10 for several columns.
@@ -69,9 +68,8 @@ def match(
     Returns
     -------
     MatchPlan
-        The references of each row, as row positions, the heaviest first. Rows that have none (their
-        attribute is missing, or the other group never has their label) are left out, and a warning
-        counts them.
+        The references of each row, the heaviest first. Rows that have none (their attribute is missing, or
+        the other group never has their label) are left out, and a warning counts them.
 
     Examples
     --------
@@ -82,8 +80,6 @@ def match(
     [1, 0, 3, 2]
     """
     matcher = make_matcher(matcher)
-    if y is None:
-        read_target(y, 0)
     problem = Problem.read(
         X,
         y,
@@ -202,29 +198,23 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
     if few:
         warn(
             f"Some rows have fewer than n_neighbors={n_neighbors} references, because the other group has no "
-            f"more rows with their label: {_some(few)}. They have all there are; give a smaller n_neighbors "
-            "to treat all rows alike.",
+            f"more rows with their label: {listing(few, 4, str, '; ')}. They have all there are; give a "
+            "smaller n_neighbors to treat all rows alike.",
             FewReferencesWarning,
         )
     if lone:
         hint = " Fewer bins would give more choice." if labels.classes is None else ""
         warn(
             "Many rows share their only reference, because the other group has one row with their label: "
-            f"{_some(lone)}.{hint}",
+            f"{listing(lone, 4, str, '; ')}.{hint}",
             FewReferencesWarning,
         )
 
 
-def _some(texts: list[str], limit: int = 4) -> str:
-    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return "; ".join(texts[:limit]) + more
-
-
 class Found(NamedTuple):
-    """What a matcher found: the pairs of each stratum and direction, and what it has to say of them.
+    """What a matcher found: pairs, numbers by name for the diagnostics, and why others have no reference.
 
-    The weights of a row's references of one stratum sum to 1. ``why_unmatched`` says in words why rows that
-    could have had a reference have none; ``notes`` are numbers by name, for the diagnostics.
+    The weights of a row's references of one stratum sum to 1.
     """
 
     pairs: list[Pairs]
@@ -254,10 +244,7 @@ class Matcher(BaseEstimator, ABC):
     def find(
         self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
     ) -> Found:
-        """Return the pairs of all strata, in both directions.
-
-        ``advance`` is called with the number of rows, of both sides, that were finished since the last call.
-        """
+        """Return the pairs of all strata, in both directions; ``advance`` counts finished rows."""
 
 
 class NearestMatcher(Matcher):
@@ -277,8 +264,8 @@ class NearestMatcher(Matcher):
         Whether a row's references weigh the same, or in proportion to one over their distance; then exact
         matches share all the weight.
     caliper : float, optional
-        The largest distance of a reference, as in ``plan.distance``. References beyond it are dropped; rows
-        that have no other stay unedited and are counted in a warning.
+        The largest ``plan.distance`` of a reference; rows that have none within it stay unedited, and a
+        warning counts them.
     column_weights : mapping, optional
         The weights of columns by name, or by position for an array. A weight multiplies the squared
         difference in the column, or the cost of a mismatch. Other columns weigh 1; 0 leaves one out.
@@ -323,7 +310,7 @@ class NearestMatcher(Matcher):
 
     def check(self) -> None:
         super().check()
-        check_count(self.n_neighbors, "n_neighbors", "1 for the nearest row alone")
+        check_count(self.n_neighbors, "n_neighbors", ", such as 1 for the nearest row alone")
         check_choice(self.weights, "weights", ("uniform", "distance"))
         if self.caliper is not None:
             what = "a distance; give a number from 0 on, in units of plan.distance, or None for no limit."
@@ -394,35 +381,6 @@ class NearestMatcher(Matcher):
         alone = np.setdiff1d(np.concatenate([matched, *(rows for rows, *_ in searched)]), matched)
         text = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
         return [text] if len(alone) else []
-
-
-def check_choice(value: Any, name: str, known: Sequence[str | None], more: str = "") -> None:
-    """Raise an error unless the value of a parameter is one of the known ones; ``more`` says what else is."""
-    if not isinstance(value, (str, type(None))) or value not in known:
-        hint = did_you_mean(value, known)
-        raise InputError(
-            f"{name}={value!r} is not known; give one of {listing(known)}{more}.{hint}", parameter=name
-        )
-
-
-def check_count(value: Any, name: str, example: str) -> None:
-    """Raise an error unless a parameter is a whole number from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(
-            f"{name}={value!r} is not usable: give a whole number from 1 on, such as {example}.",
-            parameter=name,
-        )
-
-
-def check_number(value: Any, name: str, what: str, low: float = 0.0, high: float = np.inf) -> None:
-    """Raise an error unless a number is finite and within bounds; ``what`` ends the sentence."""
-    if not is_number(value) or not low <= value <= high or np.isinf(value):
-        raise InputError(f"{name}={value!r} is not {what}", parameter=name)
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Say whether the value of a parameter is a number; a boolean is none."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:

@@ -45,10 +45,7 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Rows between which there are distances, and what differences cost.
-
-    A missing number is NaN, a missing category -1.
-    """
+    """Rows (a missing number is NaN, a missing category -1), and what differences between them cost."""
 
     numbers: Floats
     codes: Codes
@@ -136,10 +133,8 @@ class MatchPlan:
         The number of rows of the table, matched or not.
     row, reference : ndarray of int, shape (pairs,)
         Positions in the table. They are kept sorted by row, a row's heaviest reference first.
-    weight : ndarray of float, shape (pairs,)
-        The weights of one row's references sum to 1.
-    distance : ndarray of float, shape (pairs,)
-        How far apart the two rows are.
+    weight, distance : ndarray of float, shape (pairs,)
+        The weights of one row's references sum to 1; the distance is that of the two rows.
     library : str
         The library of the frame that :meth:`frame` returns.
     basis : Basis, optional

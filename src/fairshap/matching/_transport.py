@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from fairshap._kernels.neighbors.distance import nearest_both_ways
-from fairshap._messages import warn
+from fairshap._messages import check_choice, check_count, check_number, import_extra, warn
 from fairshap._typing import Floats, Ints
-from fairshap.exceptions import MissingExtraError, NotConvergedError, NotConvergedWarning
-from fairshap.matching._match import Found, Matcher, Pairing, Pairs, check_choice, check_count, check_number
+from fairshap.exceptions import NotConvergedError, NotConvergedWarning
+from fairshap.matching._match import Found, Matcher, Pairing, Pairs
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -61,10 +61,7 @@ class TransportProblem(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How much mass goes between any two rows of a stratum, in any unit, and the mean cost of moving it.
-
-    ``gap`` is the share by which the cost may exceed the lowest of all plans, if that is known.
-    """
+    """The mass between any two rows, in any unit, its mean cost, and its share above the lowest, if known."""
 
     mass: sp.csr_array
     cost: float
@@ -83,18 +80,16 @@ class TransportMatcher(Matcher):
     Parameters
     ----------
     method : {"emd", "sinkhorn", "sliced"}, default="emd"
-        "emd" is the exact plan (network simplex), in which most rows have one to three references.
-        "sinkhorn" spreads each row's mass over more of them by entropic regularization. "sliced" is the best
-        plan over the pairs that one-dimensional plans along random projections use: the least time and
-        memory, at a higher cost.
+        "emd" is the exact plan (network simplex), with one to three references for most rows. "sinkhorn"
+        spreads each row's mass over more by entropic regularization. "sliced" is the best plan over the pairs
+        of one-dimensional plans along random projections: the least time and memory, at a higher cost.
     reg : float, default=0.02
-        The strength of the entropic regularization of "sinkhorn", in units of the mean cost of all pairs of
-        the stratum, so that it means the same for any table. Towards 0 the plan becomes that of "emd".
+        The strength of the regularization of "sinkhorn", in units of the mean cost of all pairs of the
+        stratum. Towards 0 the plan becomes that of "emd".
     n_projections : int, default=100
         The number of random projections of "sliced".
     keep : float, default=0.99
-        The share of each row's mass that is kept: its largest masses, until they reach it. They are then
-        scaled to sum to 1.
+        The share of each row's mass that is kept, its largest masses first, and scaled to sum to 1.
     max_iter : int, optional
         The steps of the solver: by default 10,000 for "sinkhorn", and as many as the simplex takes.
     tol : float, default=1e-3
@@ -157,9 +152,9 @@ class TransportMatcher(Matcher):
         what = "the share of each row's mass that is kept; give a number above 0, up to 1."
         check_number(self.keep, "keep", what, low=1e-9, high=1.0)
         check_number(self.tol, "tol", "a share; give a number from 0 to 1.", high=1.0)
-        check_count(self.n_projections, "n_projections", "100")
+        check_count(self.n_projections, "n_projections", ", such as 100")
         if self.max_iter is not None:
-            check_count(self.max_iter, "max_iter", "10000")
+            check_count(self.max_iter, "max_iter", ", such as 10000, or None")
         load_pot()
 
     def find(
@@ -227,20 +222,13 @@ class TransportMatcher(Matcher):
 
 def load_pot() -> Any:
     """Return POT, which is loaded only here: it takes seconds, and longer beside torch or JAX."""
-    try:
-        import ot
-    except ImportError as error:
-        raise MissingExtraError("optimal transport", "POT", "transport") from error
-    return ot
+    return import_extra("ot", "optimal transport", "transport", "POT")
 
 
 def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[Plan, Floats, Floats]:
-    """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials.
-
-    A row has as much mass as the other side has rows: whole numbers, so that equal masses are equal to the
-    last bit.
-    """
+    """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials."""
     n, m = costs.shape
+    # As much mass as the other side has rows: of whole numbers, equal ones are equal to the last bit.
     masses = np.full(n, float(m)), np.full(m, float(n))
     with warnings.catch_warnings():
         # What POT warns of is checked below.
@@ -387,8 +375,8 @@ def marginal_error(mass: sp.csr_array) -> float:
 def conditional(mass: sp.csr_array, keep: float) -> tuple[Ints, Ints, Floats, Floats]:
     """Return each row's largest entries that make up the share ``keep``, as weights that sum to 1.
 
-    They come back as rows, columns and weights, by row, the heaviest first and of equal ones the lowest
-    column, with the share of each row's mass that was kept.
+    They are rows, columns and weights, by row, the heaviest and then the lowest column first; and the shares
+    that were kept.
     """
     n, m = mass.shape
     row, other = np.repeat(np.arange(n), np.diff(mass.indptr)), mass.indices

@@ -1,6 +1,6 @@
 """What all mitigations share: the sensitive attribute, tables that are checked and read, and their groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -32,7 +32,33 @@ class Mitigator(BaseEstimator):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         who = {"sensitive": self.sensitive, "privileged": self.privileged}
-        return Problem.read(X, **who, sensitive_features=sensitive_features, is_fitted=False, **options)
+        problem = Problem.read(X, **who, sensitive_features=sensitive_features, is_fitted=False, **options)
+        # Where the attribute of other rows is: in columns of the table, or beside it.
+        self._columns = () if problem.added else problem.columns
+        self._attribute = problem.groups.name, len(problem.columns)
+        return problem
+
+    def _attributes(self, table: Table, sensitive_features: Any) -> Table:
+        """Return the attribute of some rows as a table of its own."""
+        name, width = self._attribute
+        if self._columns:
+            if sensitive_features is not None:
+                raise InputError(
+                    f"the sensitive attribute is the column {name!r} of X and sensitive_features is "
+                    "given too; leave sensitive_features out."
+                )
+            return Table.read(table.store.compose(self._columns))
+        if sensitive_features is None:
+            raise InputError(
+                "the sensitive attribute was given beside the table when fitting; give sensitive_features, "
+                "one value for each row, for these rows too."
+            )
+        frame = read_column(sensitive_features, "sensitive")
+        if frame.shape != (table.n_rows, width):
+            needed = f"{table.n_rows} rows and {width} column(s) are needed"
+            message = f"sensitive_features has shape {frame.shape}; {needed}."
+            raise InputError(message, parameter="sensitive_features")
+        return Table.read(frame)
 
     def _other_rows(self, X: Native) -> Table:
         """Return rows other than the training rows; they must have the same columns."""
@@ -67,6 +93,16 @@ class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):
         fitted = self.fit(X, y, sensitive_features=sensitive_features)
         return fitted.transform(X, sensitive_features=sensitive_features)
 
+    def _other_columns(self, names: Sequence[Any]) -> list[int]:
+        """Return the columns that are not sensitive, or say that there is none."""
+        others = [column for column in range(len(names)) if column not in self._columns]
+        if not others:
+            raise InputError(
+                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
+                parameter="X",
+            )
+        return others
+
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         raise NotImplementedError
 
@@ -81,40 +117,6 @@ def check_share(value: Any, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeReader:
-    """Reads the attribute from where it was in training: ``columns`` of the table, or beside it (none)."""
-
-    name: Any
-    columns: tuple[int, ...]
-    width: int
-
-    @classmethod
-    def of(cls, problem: Problem) -> "AttributeReader":
-        return cls(problem.groups.name, () if problem.added else problem.columns, len(problem.columns))
-
-    def read(self, table: Table, sensitive_features: Any) -> Table:
-        """Return the attribute of some rows as a table of its own."""
-        if self.columns:
-            if sensitive_features is not None:
-                raise InputError(
-                    f"the sensitive attribute is the column {self.name!r} of X and sensitive_features is "
-                    "given too; leave sensitive_features out."
-                )
-            return Table.read(table.store.compose(self.columns))
-        if sensitive_features is None:
-            raise InputError(
-                "the sensitive attribute was given beside the table when fitting; give sensitive_features, "
-                "one value for each row, for these rows too."
-            )
-        frame = read_column(sensitive_features, "sensitive")
-        if frame.shape != (table.n_rows, self.width):
-            needed = f"{table.n_rows} rows and {self.width} column(s) are needed"
-            message = f"sensitive_features has shape {frame.shape}; {needed}."
-            raise InputError(message, parameter="sensitive_features")
-        return Table.read(frame)
-
-
-@dataclass(frozen=True, slots=True)
 class GroupReader:
     """Numbers the groups: 0 is privileged, 1, 2, ... are not; -1 where the attribute is missing or unseen.
 
@@ -122,7 +124,7 @@ class GroupReader:
     interval ``privileged``, or by a function: then ``sides`` are the groups between the ``cuts``.
     """
 
-    attribute: AttributeReader
+    name: Any
     n_groups: int
     values: Mapping[Any, int] | None = None
     privileged: Any = None
@@ -130,19 +132,17 @@ class GroupReader:
     sides: Ints | None = None
 
     @classmethod
-    def of(cls, problem: Problem, sensitive_features: Any) -> tuple["GroupReader", Ints]:
-        """Return the reader for a training table, and the group of each training row."""
+    def of(cls, problem: Problem, alone: Table) -> tuple["GroupReader", Ints]:
+        """Return the reader for a training table, given its attribute, and the group of each row."""
         groups = problem.groups
         number = np.where(groups.side == 1, 0, np.where(groups.side == 0, groups.group + 1, -1))
         n_groups = int(number.max()) + 1
-        attribute = AttributeReader.of(problem)
-        alone = attribute.read(problem.own, sensitive_features)
         if not groups.by_row:
-            read = read_attribute(alone, range(attribute.width))
+            read = read_attribute(alone, range(len(alone.names)))
             values = dict(zip(read.values, number[read.first].tolist(), strict=True))
-            return cls(attribute, n_groups, values), number
+            return cls(groups.name, n_groups, values), number
         if isinstance(problem.privileged, pd.Interval):
-            return cls(attribute, n_groups, privileged=problem.privileged), number
+            return cls(groups.name, n_groups, privileged=problem.privileged), number
         # What a function says of a value may depend on the other values, as a median does. So it is not
         # called again: a row is in the group of the training row whose value is nearest.
         present = np.flatnonzero(~np.isnan(alone.column(0)))
@@ -150,19 +150,18 @@ class GroupReader:
         sides = number[present[first]]
         last = np.flatnonzero(np.diff(sides))
         cuts = known[last] + (known[last + 1] - known[last]) / 2
-        return cls(attribute, n_groups, cuts=cuts, sides=sides[np.append(0, last + 1)]), number
+        return cls(groups.name, n_groups, cuts=cuts, sides=sides[np.append(0, last + 1)]), number
 
-    def read(self, table: Table, sensitive_features: Any) -> Ints:
-        """Return the group of each of some rows."""
-        alone = self.attribute.read(table, sensitive_features)
+    def read(self, alone: Table) -> Ints:
+        """Return the group of each row of a table of the attribute."""
         if self.values is None:
             return self._of_quantity(alone)
-        read = read_attribute(alone, range(self.attribute.width), most_numbers=alone.n_rows)
+        read = read_attribute(alone, range(len(alone.names)), most_numbers=alone.n_rows)
         numbers = [self.values.get(value, -1) for value in read.values]
         unseen = [value for value, number in zip(read.values, numbers, strict=True) if number < 0]
         if unseen:
             warn(
-                f"{self.attribute.name!r} holds {listing(unseen)}, which it did not when fitting: "
+                f"{self.name!r} holds {listing(unseen)}, which it did not when fitting: "
                 f"{listing(self.values)}. Such rows belong to no known group and stay as they are."
                 f"{did_you_mean(unseen[0], list(self.values))}",
                 UnseenGroupsWarning,
@@ -171,11 +170,9 @@ class GroupReader:
 
     def _of_quantity(self, alone: Table) -> Ints:
         if not alone.is_numeric(0):
-            raise GroupError(
-                f"{self.attribute.name!r} held numbers when fitting; now it holds something else."
-            )
+            raise GroupError(f"{self.name!r} held numbers when fitting; now it holds something else.")
         if self.cuts is None or self.sides is None:
-            side = split_quantity(alone, 0, self.privileged, self.attribute.name)
+            side = split_quantity(alone, 0, self.privileged, self.name)
             return np.where(side < 0, -1, 1 - side).astype(np.int64)
         keys = alone.column(0)
         return np.where(np.isnan(keys), -1, self.sides[np.searchsorted(self.cuts, keys)])

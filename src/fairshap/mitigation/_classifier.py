@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import validate_data
 
 from fairshap._frames import Table, open_store
 from fairshap._models import Weighing, fit_weighted, needs_columns, repeats_of
@@ -16,6 +14,7 @@ from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import ModelError
 from fairshap.mitigation._removal import SensitiveRemover
+from fairshap.predictors import Trainer, offered
 
 
 class Prepared(NamedTuple):
@@ -57,12 +56,7 @@ def prepare(
     return Prepared(store.native, y, call(method.fit).sample_weight_)
 
 
-def _available(method: str) -> Any:
-    """Offer a method if the trained classifier, or before the fit the given one, has it."""
-    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
-
-
-class MitigatedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class MitigatedClassifier(ClassifierMixin, Trainer):
     """Train a classifier after a mitigation, and predict raw rows.
 
     The classifier is trained on the rows, and with the weights, that the mitigation returns. The rows to
@@ -145,12 +139,12 @@ class MitigatedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return the predicted label of each row."""
         return self._predict("predict", X, sensitive_features)
 
-    @_available("predict_proba")
+    @offered("predict_proba")
     def predict_proba(self, X: Native, *, sensitive_features: Any = None) -> Floats:
         """Return the probabilities of the two labels."""
         return self._predict("predict_proba", X, sensitive_features)
 
-    @_available("decision_function")
+    @offered("decision_function")
     def decision_function(self, X: Native, *, sensitive_features: Any = None) -> Floats:
         """Return the margin of each row."""
         return self._predict("decision_function", X, sensitive_features)
@@ -161,18 +155,7 @@ class MitigatedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def prepare_rows(self, X: Native, *, sensitive_features: Any = None) -> Native:
         """Return raw rows as ``estimator_`` takes them: transformed, where the mitigation does that."""
-        check_is_fitted(self)
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
+        X = self._checked(X)
         if getattr(self.method_, "transforms_test_rows", False):
             return self.method_.transform(X, sensitive_features=sensitive_features)
         return X
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags

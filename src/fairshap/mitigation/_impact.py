@@ -32,8 +32,8 @@ class DisparateImpactRemover(RowTransformer):
     repair_level : float, default=1.0
         How far the numbers move, from 0 (not at all) to 1, counted in values of the column.
     min_group_size : int, default=None
-        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns. The group with
-        the fewest values decides the number of quantiles.
+        As that of :class:`fairshap.FairSHAP`; the group with the fewest values decides the number of
+        quantiles.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class DisparateImpactRemover(RowTransformer):
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         check_share(self.repair_level, "repair_level")
         problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
-        self._groups, group = GroupReader.of(problem, sensitive_features)
+        self._groups, group = GroupReader.of(problem, self._attributes(problem.own, sensitive_features))
         self.columns_ = {
             column: ColumnRepair.learn(problem.own, column, group, self._groups.n_groups)
             for column in np.setdiff1d(problem.own.numeric_columns, problem.columns).tolist()
@@ -77,7 +77,7 @@ class DisparateImpactRemover(RowTransformer):
             )
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:
-        group = self._groups.read(table, sensitive_features)
+        group = self._groups.read(self._attributes(table, sensitive_features))
         members = [np.flatnonzero(group == g) for g in range(self._groups.n_groups)]
         cells = {}
         for column, repair in self.columns_.items():

@@ -12,7 +12,7 @@ from fairshap._models import ColumnEncoder
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation._base import AttributeReader, RowTransformer, check_share
+from fairshap.mitigation._base import RowTransformer, check_share
 
 
 class SensitiveRemover(RowTransformer):
@@ -51,15 +51,10 @@ class SensitiveRemover(RowTransformer):
     def _learn(self, X: Native, sensitive_features: Any) -> None:
         problem = self._problem(X, sensitive_features)
         names = problem.own.names
-        columns = () if problem.added else problem.columns
+        others = self._other_columns(names)
         row = np.flatnonzero(problem.groups.side >= 0)[:1]
-        self._held = {k: problem.own.store.values(k, row) for k in columns} if self.hold else {}
-        self.kept_ = np.setdiff1d(np.arange(len(names)), [] if self.hold else columns)
-        if len(columns) == len(names):
-            raise InputError(
-                f"X has {len(names)} feature(s), all of them sensitive: none would be left to train on.",
-                parameter="X",
-            )
+        self._held = {k: problem.own.store.values(k, row) for k in self._columns} if self.hold else {}
+        self.kept_ = np.arange(len(names)) if self.hold else np.array(others)
 
     def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
         if not self._held:
@@ -122,11 +117,8 @@ class CorrelationRemover(RowTransformer):
         problem = self._problem(X, sensitive_features)
         own = problem.own
         width = len(own.names)
-        self._attribute = AttributeReader.of(problem)
-        self._others = [column for column in range(width) if column not in problem.columns]
-        if not self._others:
-            raise InputError(f"X has {width} feature(s), all of them sensitive: none is left.", parameter="X")
-        self._sensitive_encoder = ColumnEncoder().fit(self._attribute.read(own, sensitive_features).native)
+        self._others = self._other_columns(own.names)
+        self._sensitive_encoder = ColumnEncoder().fit(self._attributes(own, sensitive_features).native)
         self._encoder = ColumnEncoder().fit(own.store.compose(self._others))
         # Each feature's column, and its category if it is one of a one-hot block.
         endings = dict(zip(self._others, (column.endings for column in self._encoder.columns_), strict=True))
@@ -138,7 +130,7 @@ class CorrelationRemover(RowTransformer):
 
     def _features(self, table: Table, sensitive_features: Any) -> Floats:
         """Return the rows as numbers, the sensitive features first."""
-        alone = self._attribute.read(table, sensitive_features)
+        alone = self._attributes(table, sensitive_features)
         others = Table.read(table.store.compose(self._others))
         return np.hstack([_encoded(self._sensitive_encoder, alone), _encoded(self._encoder, others)])
 

@@ -3,12 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
-from imblearn.base import SamplerMixin
 
 from fairshap._messages import listing
 from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights, read_target
 from fairshap._typing import Floats, Native
 from fairshap.edits._recipe import Counterfactuals
+from fairshap.estimators import Sampler
 from fairshap.exceptions import InputError, TargetError
 from fairshap.mitigation._base import GroupReader, Mitigator
 
@@ -56,7 +56,7 @@ class Reweigher(Mitigator):
         check_order(X, y, "y")
         given = check_weights(sample_weight, problem.own.n_rows)
         given = np.ones(problem.own.n_rows) if given is None else given
-        self._groups, group = GroupReader.of(problem, sensitive_features)
+        self._groups, group = GroupReader.of(problem, self._attributes(problem.own, sensitive_features))
         counted = group >= 0
         sums = np.zeros((self._groups.n_groups, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
@@ -81,11 +81,11 @@ class Reweigher(Mitigator):
                 f"{listing(self.classes_.tolist())}.",
                 parameter="y",
             )
-        group = self._groups.read(table, sensitive_features)
+        group = self._groups.read(self._attributes(table, sensitive_features))
         return np.where(group >= 0, self.factors_[group, codes], 1.0)
 
 
-class CounterfactualAugmenter(SamplerMixin, Mitigator):
+class CounterfactualAugmenter(Sampler, Mitigator):
     """Add a counterfactual of every row: only the sensitive value is switched, the label is kept.
 
     With more than two values there is one for each other value, or one whose value is drawn from the other
@@ -131,11 +131,6 @@ class CounterfactualAugmenter(SamplerMixin, Mitigator):
         self.comparison = comparison
         self.random_state = random_state
 
-    def fit(self, X: Native, y: Any, **params: Any) -> Self:
-        """Do what :meth:`fit_resample` does without returning the rows."""
-        self.fit_resample(X, y, **params)
-        return self
-
     def fit_resample(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> tuple[Native, Any]:
@@ -153,8 +148,3 @@ class CounterfactualAugmenter(SamplerMixin, Mitigator):
         added = Counterfactuals.make(problem, np.arange(problem.own.n_rows), weights)
         self.counterfactual_of_, self.sample_weight_ = added.of, added.weight
         return added.add_to(problem.own.native), added.add_to_target(y)
-
-    def _fit_resample(self, X: Native, y: Any, **params: Any) -> tuple[Native, Any]:
-        """Serve imbalanced-learn's mixin, whose own fit_resample would drop the index."""
-        X, y = self.fit_resample(X, y, **params)
-        return X, y

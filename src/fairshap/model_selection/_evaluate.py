@@ -11,7 +11,7 @@ from sklearn.base import clone
 from fairshap import mitigation
 from fairshap._crossval import CrossValidation, Evaluation, Trial, judge, with_params
 from fairshap._crossval.trials import Trained, check_two_labels, check_unfitted, draw_seed, warn_of_skipped
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_choice, listing
 from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
 from fairshap._problem.target import reaches
@@ -46,14 +46,7 @@ _POINTS, _END = 25, 0.01
 
 
 def make_method(
-    name: str,
-    *,
-    estimator: Any,
-    sensitive: Any,
-    privileged: Any,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    **params: Any,
+    name: str, *, estimator: Any, sensitive: Any, privileged: Any, random_state: Any = None, **params: Any
 ) -> Any:
     """Return the mitigation method that a name stands for, None for the baseline.
 
@@ -64,12 +57,7 @@ def make_method(
     >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
     SensitiveRemover(privileged='m', sensitive='sex')
     """
-    if name not in METHODS:
-        known = listing(METHODS, limit=len(METHODS))
-        message = (
-            f"methods={name!r} is not known; the methods are {known}.{did_you_mean(name, list(METHODS))}"
-        )
-        raise InputError(message, parameter="methods")
+    check_choice(name, "methods", list(METHODS))
     who = {"sensitive": sensitive, "privileged": privileged}
     if name == "baseline":
         return None
@@ -78,8 +66,7 @@ def make_method(
     if name == "counterfactuals":
         return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
     rows = "edited" if name == "fairshap-counterfactuals" else None
-    common = {"counterfactuals": rows, "random_state": random_state, "n_jobs": n_jobs}
-    return FairSHAP(estimator, **who, **common | params)
+    return FairSHAP(estimator, **who, random_state=random_state, **{"counterfactuals": rows, **params})
 
 
 def evaluate(
@@ -109,24 +96,19 @@ def evaluate(
 
     Parameters
     ----------
-    X : data frame or array
-        The table, which holds the sensitive attribute.
-    y : array-like
-        The label of each row, two values.
+    X, y : data frame or array, array-like
+        The table, which holds the sensitive attribute, and the label of each row, two values.
     estimator : classifier, optional
         The classifier that is trained after each method; by default scikit-learn's histogram gradient
         boosting.
     positive : label, optional
         The positive label; by default the larger one.
     methods : sequence of str, or mapping of str to object
-        "baseline", "rsa" (sensitive column dropped), "cr" (correlation removed), "dir" (disparate impact
-        removed), "reweighing", "counterfactuals", "fairshap" and "fairshap-counterfactuals". Or a mapping of
-        your own names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the
-        baseline.
+        Names of :data:`fairshap.model_selection.METHODS`, which says what they do. Or a mapping of your own
+        names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the baseline.
     n_folds, n_repeats : int, optional
         The folds, stratified by label and group, and how often the rows are dealt into them. By default 5
-        folds, 3 from 100,000 rows on, and up to four repeats for a small table. :func:`fairshap.tune` and the
-        report use the same folds. If only ``n_folds`` is given, there are no repeats.
+        folds, 3 from 100,000 rows on, and, unless ``n_folds`` is given, up to four repeats for a small table.
     random_state : int, RandomState instance or None
         The seed of the folds, of the estimators and of the methods.
     sensitive, privileged, n_jobs, verbose, **params
@@ -155,11 +137,10 @@ def evaluate(
         common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
         methods = {name: make_method(name, **common, **params) for name in names}
     if not methods:
-        known = listing(METHODS, limit=len(METHODS))
-        raise InputError(f"methods is empty; name at least one of {known}.", parameter="methods")
+        raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
-    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats, seed)
+    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
     trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
     evaluation, failed = cv.run(trials, verbose=verbose, skip=True)
     warn_of_skipped(failed)
@@ -191,7 +172,7 @@ def evaluate_fitted(
     problem = Problem.read(X, y, **who, positive=positive, is_quantity=False)
     check_two_labels(problem, "evaluate_fitted")
     how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
-    return Evaluation.on_rows(["model"], [judge(model, problem)], problem.groups.names, how)
+    return Evaluation.of(["model"], [[judge(model, problem)]], problem.groups.names, how)
 
 
 def budget_curve(
@@ -238,7 +219,7 @@ def budget_curve(
     who = {"sensitive": sensitive, "privileged": privileged}
     sampler = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(sampler.estimator, "budget_curve")
-    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats, seed)
+    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats)
     if budgets is None:
         explanation = with_params(cv.template)._explain(cv.problem, Recipe(Budget()))
         most = int(np.count_nonzero(reaches(explanation.values, _END, explanation.unit)))
@@ -247,11 +228,11 @@ def budget_curve(
     if points.ndim != 1 or not len(points) or points.dtype.kind not in "iu" or points.min() < 0:
         message = f"budgets={budgets!r} must be numbers of cells, whole ones from 0 on."
         raise InputError(message, parameter="budgets")
-    constraints = sampler._recipe().constraints
     trials = []
     for n in points.tolist():
-        recipe = Recipe(Budget(n) if n else Threshold(np.inf), constraints, counterfactuals)
-        trials.append(Trial(n, cv.template, recipe) if n or counterfactuals else Trial(n))
+        chosen = {"selector": Budget(n) if n else Threshold(np.inf), "threshold": None}
+        edited = with_params(cv.template, **chosen, counterfactuals=counterfactuals)
+        trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
     return cv.run(trials, title="Curve", by="budget", verbose=verbose, has_noise=False)[0]
 
 
@@ -264,9 +245,7 @@ def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
             who = {"sensitive": method.sensitive, "privileged": method.privileged}
             known = Problem.read(problem.own.native, **who).privileged_in_parts
         if isinstance(method, FairSHAP):
-            method = with_params(method, privileged=known)
-            threshold = method.threshold
-            return Trial(name, method, None if threshold == "auto" else method._recipe(threshold))
+            return Trial(name, with_params(method, privileged=known))
         method = clone(method).set_params(privileged=known)
     return Trial(name, train=partial(train_method, method, estimator))
 
@@ -277,7 +256,5 @@ def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
     fitted = model.method_
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
-    inner = transform = None
-    if getattr(fitted, "transforms_test_rows", False) and keeps:
-        inner, transform = model.estimator_, model.prepare_rows
-    return Trained(model, len(getattr(fitted, "edits_", ())), inner, transform)
+    is_transforming = getattr(fitted, "transforms_test_rows", False) and keeps
+    return Trained(model, len(getattr(fitted, "edits_", ())), is_transforming)

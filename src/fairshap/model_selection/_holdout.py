@@ -15,7 +15,7 @@ from fairshap._crossval.trials import check_unfitted, draw_seed, said_once
 from fairshap._frames import open_store
 from fairshap._messages import warn
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Problem, check_weights
+from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError, WorseModelWarning
@@ -24,6 +24,7 @@ from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
 
 # The smallest held-out set, and the accuracy or R2 that a repair may cost.
 _MIN_ROWS, _MAX_DROP = 100, 0.01
+_NAMES = {"accuracy": "accuracy", "r2": "R2", "dr": "discriminative risk"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -64,12 +65,10 @@ class HoldoutCheck:
         """What is measurably worse after the repair: more risk, or over a point less accuracy or R2."""
         found = []
         for line in self.frame().to_dict("records"):
-            before, after = line["before"], line["after"]
-            if line["measure"] == "dr":
-                if line["change_low"] > 0:
-                    found.append(f"its discriminative risk is {after:.3g} instead of {before:.3g}")
-            elif line["change_high"] < -_MAX_DROP:
-                name = "R2" if line["measure"] == "r2" else "accuracy"
+            before, after, name = line["before"], line["after"], _NAMES[line["measure"]]
+            if line["measure"] == "dr" and line["change_low"] > 0:
+                found.append(f"its {name} is {after:.3g} instead of {before:.3g}")
+            elif line["measure"] != "dr" and line["change_high"] < -_MAX_DROP:
                 found.append(f"its {name} is {after:.3f} instead of {before:.3f}")
         return found
 
@@ -91,19 +90,16 @@ def holdout_check(
 ) -> HoldoutCheck:
     """Train with and without the repair on part of a table, and compare both on the rest.
 
-    If the repaired model is measurably worse, a :class:`fairshap.exceptions.WorseModelWarning` says so.
-    Worse means that the 95 % interval of the change tells more risk, or a loss of more than 0.01 in accuracy,
-    or in R2 for a quantity.
+    A :class:`fairshap.exceptions.WorseModelWarning` says if the repaired model is measurably worse: if the
+    95 % interval of the change tells more risk, or a loss of over 0.01 in accuracy, or in R2 for a quantity.
 
     Parameters
     ----------
     repair : FairSHAP, FairSHAPClassifier or FairSHAPRegressor
         The repair, fitted or not; it is not changed. A classifier or regressor also says what is trained
         after it.
-    X : data frame or array
-        The table.
-    y : array-like
-        The target: two labels or more, or a quantity.
+    X, y : data frame or array, array-like
+        The table, and its target: two labels or more, or a quantity.
     test_size : float, default=0.2
         The share of the rows that are held out, stratified by label and group.
     sensitive_features : array-like, optional
@@ -128,19 +124,17 @@ def holdout_check(
     X = open_store(X).native
     whole = sampler._problem(X, y, sensitive_features, sample_weight)
     seed = draw_seed(sampler.random_state if random_state is None else random_state)
-    rows = np.arange(whole.own.n_rows)
-    split = train_test_split(rows, test_size=test_size, random_state=seed, stratify=_strata(whole, test_size))
+    rows, strata = np.arange(whole.own.n_rows), _strata(whole, test_size)
+    split = train_test_split(rows, test_size=test_size, random_state=seed, stratify=strata)
     train, test = (np.sort(part) for part in split)
-
-    def of_train(values: Any) -> Any:
-        return None if values is None else _safe_indexing(values, train)
-
     # The training rows may lack a privileged value that the table has.
     sampler = with_params(sampler, privileged=whole.privileged_in_parts, verbose=0)
-    weight = check_weights(sample_weight, whole.own.n_rows)
-    X_train, y_train, weight = of_train(X), of_train(whole.y.values), of_train(weight)
+    parts = (X, whole.y.values, sensitive_features, whole.sample_weight)
+    X_train, y_train, beside, weight = (
+        None if part is None else _safe_indexing(part, train) for part in parts
+    )
     with said_once():
-        problem = sampler._problem(X_train, y_train, of_train(sensitive_features), weight)
+        problem = sampler._problem(X_train, y_train, beside, weight)
         threshold = sampler.threshold
         if threshold == "auto":
             known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
@@ -148,10 +142,7 @@ def holdout_check(
         recipe = sampler._recipe(threshold)
         explanation = sampler._explain(problem, recipe)
     repaired = recipe.follow(explanation, X_train, y_train, sampler._refit)
-    trainer = sampler
-    if final is not None:
-        trainer = with_params(sampler)
-        trainer.estimator, trainer._weighing = final, None
+    trainer = sampler if final is None else with_params(sampler, estimator=final)
     shares = final is None and not whole.added
     before = explanation.model if shares else trainer._refit(X_train, y_train, weight)
     after = trainer._refit(repaired.X, repaired.y, repaired.sample_weight)

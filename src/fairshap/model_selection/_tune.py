@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,18 +15,17 @@ from fairshap._crossval.objective import Objective, Ranking, check_objective, de
 from fairshap._crossval.trials import check_unfitted, draw_seed, warn_of_skipped
 from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
+from fairshap._messages import is_number as is_risk
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import EditConstraints, Iterative, OptimalSubset, Selector, Threshold
-from fairshap.edits._constraints import Rejection, make_constraints
 from fairshap.edits._recipe import (
     CounterfactualRows,
-    Recipe,
     check_counterfactuals,
     describe_counterfactuals,
-    is_risk,
 )
+from fairshap.edits._selectors import Rejection, make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.model_selection._evaluate import make_method, train_method
@@ -39,7 +38,8 @@ _SELECTORS: dict[str, Callable[[float], Selector]] = {
 # Which of the thresholds a selector that takes long is tried with.
 _FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
 
-_EACH, _GROUPED = "each column", "feature groups"
+# By name, what each repair that is tried selects, within which constraints, and with which counterfactuals.
+_Candidates: TypeAlias = dict[str, tuple[Selector, EditConstraints | None, CounterfactualRows]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,10 +48,8 @@ class Tuning:
 
     Attributes
     ----------
-    recommended : str
-        The name of the candidate to take.
-    reason : str
-        Why, in a sentence.
+    recommended, reason : str
+        The name of the candidate to take, and why, in a sentence.
     repair : FairSHAP
         The recommended repair, ready to fit. If a candidate without a repair is recommended, the best repair
         within the limits.
@@ -59,10 +57,8 @@ class Tuning:
         The measures of all candidates.
     allowed : ndarray of bool
         Which candidates are within the limits.
-    taken : int
-        The position of the recommended one.
-    is_repair : bool
-        Whether the recommended one is a repair.
+    taken, is_repair : int, bool
+        The position of the recommended one, and whether it is a repair.
     """
 
     recommended: str
@@ -205,34 +201,33 @@ def tune(
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(template.estimator, "tune")
     made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
-    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, seed)
-    tried = _trials(cv.template, made, feature_groups, each_column)
-    trials = [trial for trial, _ in tried]
+    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats)
+    trials = _trials(cv.template, made, feature_groups, each_column)
     evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
-    tried = [(trial, changes) for trial, changes in tried if trial.name not in failed]
-    if not any(changes for _, changes in tried):
+    trials = [trial for trial in trials if trial.name not in failed]
+    is_repair = np.array([trial.sampler is not None for trial in trials])
+    if not is_repair.any():
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     evaluation.warn_if_noise(cv.problem.groups.name)
-    ranking = Ranking(evaluation, objective, [trial.is_plain for trial, _ in tried], seed)
+    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials], seed)
     n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
     allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
     allowed[0] = True
     taken, reason = ranking.recommend(allowed)
-    is_repair = np.array([changes is not None for _, changes in tried])
     best = taken
     if not is_repair[taken]:
         best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    repair = clone(template).set_params(**tried[best][1] or {}, random_state=random_state)
+    repair = clone(trials[best].sampler).set_params(privileged=privileged, random_state=random_state)
     name = evaluation.names[taken]
     return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
 
 
 def _candidates(
     template: FairSHAP, thresholds: Sequence[float], selectors: Any, counterfactuals: Any, reject_if: Any
-) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each repair that is tried, by name."""
+) -> _Candidates:
+    """Return each repair that is tried, by name."""
     if not len(thresholds):
         raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
     if template.selector is not None or template.threshold is not None:
@@ -247,20 +242,16 @@ def _candidates(
     rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
     for one in rows:
         check_counterfactuals(one)
-    made: dict[str, dict[str, Any]] = {}
-    alone: list[CounterfactualRows] = ["all", *(one for one in rows if is_risk(one))]
-    for one in alone:
-        # A single rejection is that of the repair, also if counterfactuals alone are recommended.
-        constraints = next(iter(limits.values())) if len(limits) == 1 else template.constraints
-        changes = {"selector": Threshold(np.inf), "constraints": constraints, "counterfactuals": one}
-        made[f"{describe_counterfactuals(one)}, no edits"] = changes
+    made: _Candidates = {}
+    # A single rejection is that of the repair, also if counterfactuals alone are recommended.
+    single = next(iter(limits.values())) if len(limits) == 1 else template.constraints
+    for one in ("all", *filter(is_risk, rows)):
+        made[f"{describe_counterfactuals(one)}, no edits"] = (Threshold(np.inf), single, one)
     named = _named_selectors(thresholds, selectors).items()
     for (rejection, constraints), (name, selector), one in itertools.product(limits.items(), named, rows):
-        parts = [name]
-        parts += [f"reject_if {rejection}"] if rejection and len(limits) > 1 else []
-        parts += [describe_counterfactuals(one)] if one is not None else []
-        changes = {"selector": selector, "constraints": constraints, "counterfactuals": one}
-        made[", ".join(parts)] = changes
+        said = f", reject_if {rejection}" if rejection and len(limits) > 1 else ""
+        said += f", {describe_counterfactuals(one)}" if one is not None else ""
+        made[f"{name}{said}"] = (selector, constraints, one)
     return made
 
 
@@ -283,31 +274,27 @@ def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, S
     return named
 
 
-def _trials(
-    template: Any, made: dict[str, dict[str, Any]], feature_groups: PlayersLike, each_column: bool
-) -> list[tuple[Trial, dict[str, Any] | None]]:
-    """Return all trials, with the parameters of those that are repairs."""
+def _trials(template: Any, made: _Candidates, feature_groups: PlayersLike, each_column: bool) -> list[Trial]:
+    """Return the trials of what needs no repair, and of each repair with each kind of features."""
     estimator = template._estimator()
     who = {"sensitive": template.sensitive, "privileged": template.privileged}
     train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
-    trials: list[tuple[Trial, dict[str, Any] | None]] = [
-        (Trial("baseline"), None),
-        (Trial("without the sensitive column", train=train), None),
-    ]
-    kinds = [_EACH] if feature_groups is None else [_EACH, _GROUPED] if each_column else [_GROUPED]
-    for kind in kinds:
+    trials = [Trial("baseline"), Trial("without the sensitive column", train=train)]
+    kinds = {"each column": template.explainer} if each_column or feature_groups is None else {}
+    if feature_groups is not None:
         explainer = clone(make_explainer(template.explainer))
-        if kind == _GROUPED:
-            explainer.set_params(feature_groups=feature_groups)
-        sampler = with_params(template, explainer=explainer)
-        for name, changes in made.items():
-            constraints = make_constraints(changes["constraints"])
-            trial = Trial(name, sampler, Recipe(**changes | {"constraints": constraints}))
-            if len(kinds) > 1 and not trial.is_plain:
-                trial = replace(trial, name=f"{name}, {kind}")
-            if kind == kinds[0] or not trial.is_plain:
-                trials.append((trial, changes | ({"explainer": explainer} if kind == _GROUPED else {})))
-    return trials
+        kinds["feature groups"] = explainer.set_params(feature_groups=feature_groups)
+    by_name: dict[str, Trial] = {}
+    for (kind, explainer), (name, (selector, constraints, rows)) in itertools.product(
+        kinds.items(), made.items()
+    ):
+        chosen = {"selector": selector, "constraints": constraints, "counterfactuals": rows}
+        trial = Trial(name, with_params(template, **chosen, explainer=explainer))
+        if len(kinds) > 1 and not trial.is_plain:
+            trial = replace(trial, name=f"{name}, {kind}")
+        # Counterfactuals alone are the same with any features.
+        by_name.setdefault(trial.name, trial)
+    return [*trials, *by_name.values()]
 
 
 def _each_once(name: str, values: Any, example: str) -> list[Any]:

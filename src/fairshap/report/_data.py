@@ -211,8 +211,8 @@ def _on_test_rows(
             retrained = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
         models["after"] = retrained
     how = f"Measured on a held-out set of {test.table.n_rows:,} rows."
-    judged = [judge(model, test) for model in models.values()]
-    found = Evaluation.on_rows(list(models), judged, test.groups.names, how)
+    judged = [[judge(model, test)] for model in models.values()]
+    found = Evaluation.of(list(models), judged, test.groups.names, how)
     if is_frozen(fitted.estimator):
         # A model that was given fitted is not trained again.
         return found
@@ -227,9 +227,10 @@ def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_a
     problem = replace(fitted.explanation_.problem, target=target)
     # A fold may lack a privileged value that the table has.
     sampler = clone(fitted).set_params(random_state=seed, privileged=problem.privileged_in_parts)
+    sampler.set_params(selector=recipe.selector, threshold=None)
     if is_frozen(fitted.estimator):
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
         sampler.set_params(estimator=clone(fitted.estimator.estimator))
     folds = make_folds(target, problem.groups.side, None, None, seed)
-    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler, recipe)]
+    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler)]
     return CrossValidation(sampler, problem, folds, seed).run(trials)[0]

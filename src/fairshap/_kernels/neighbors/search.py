@@ -8,7 +8,7 @@ import numpy as np
 from fairshap._kernels.compiling import compiled, inner
 from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
-from fairshap._progress import in_threads
+from fairshap._messages import in_threads
 from fairshap._typing import Advance, AnyCodes, Bools, Bytes, Codes, Floats, Ints
 
 # The comparisons of cells in a piece of work: some hundredths of a second if nothing can be left out.

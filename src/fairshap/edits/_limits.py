@@ -1,0 +1,119 @@
+"""How edits are kept within constraints: few in a row, plausible, and to no harm."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fairshap._frames import Players
+from fairshap._models import Risk
+from fairshap._problem import Target
+from fairshap._problem.target import exceeds
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
+from fairshap.attribution import Explanation
+from fairshap.attribution._subsets import risk_when_replaced
+from fairshap.exceptions import InputError
+
+
+def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
+    """Keep the most important replacements of each row, of at most so many cells."""
+    order = np.argsort(np.where(replaced, -importance, np.inf), axis=1, kind="stable")
+    taken = np.take_along_axis(np.where(replaced, cells, 0), order, axis=1)
+    # One that does not fit is passed over, and the next may.
+    room = np.full(len(replaced), most)
+    for k in range(int(replaced.sum(axis=1).max(initial=0))):
+        fits = taken[:, k] <= room
+        room -= np.where(fits, taken[:, k], 0)
+        rows = np.flatnonzero(~fits)
+        replaced[rows, order[rows, k]] = False
+
+
+def keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, importance: Floats) -> None:
+    """Give up replacements, the least important first, until what is left is plausible.
+
+    A row with its new values is plausible if every two of its categories, of which one is new, occur together
+    in some row of the other group. Numbers take no part: hardly two rows have the same ones.
+    """
+    problem, table, side = explanation.problem, explanation.problem.table, explanation.problem.groups.side
+    apart = ~np.isin(table.category_columns, problem.columns)
+    codes, player = table.codes[:, apart], explanation.features.of_column[table.category_columns[apart]]
+    width = int(codes.max(initial=0)) + 2
+    own, other = codes[rows], codes[explanation.best[rows]]
+
+    def keys(cells: Codes, of_side: AnyCodes, a: int, b: int) -> Ints:
+        return ((of_side.astype(np.int64) * width) + cells[:, a] + 1) * width + cells[:, b] + 1
+
+    @cache
+    def occurring(a: int, b: int) -> Ints:
+        # The references may stand below the rows, in a table of twice as many.
+        return np.unique(keys(codes[-len(side) :], side, a, b))
+
+    pending = np.arange(len(rows))
+    while len(pending):
+        mine = replaced[pending][:, player]
+        mixed = np.where(mine, other[pending], own[pending])
+        is_new = mine & (own[pending] != other[pending])
+        broken = np.zeros((len(pending), replaced.shape[1]), dtype=np.bool_)
+        for a in np.flatnonzero(is_new.any(axis=0)).tolist():
+            at = np.flatnonzero(is_new[:, a])
+            of_others = 1 - side[rows[pending[at]]]
+            for b in np.flatnonzero(player != player[a]).tolist():
+                unseen = ~np.isin(keys(mixed[at], of_others, a, b), occurring(a, b))
+                broken[at[unseen], player[a]] = True
+        # One at a time: without it the others may be plausible.
+        at = np.flatnonzero(broken.any(axis=1))
+        least = np.where(broken, importance[pending], np.inf).argmin(axis=1)[at]
+        pending = pending[at]
+        replaced[pending, least] = False
+
+
+def keep_harmless(explanation: Explanation, rows: Ints, replaced: Bools, reject_if: str) -> None:
+    """Take back the replacements of rows that they would harm."""
+    risk, players, references = explanation.risk_function, explanation.features, explanation.best[rows]
+    harm = _miss if reject_if == "label_less_likely" else risk_when_replaced
+    both = (np.zeros_like(replaced), replaced)
+    before, after = (harm(risk, players, rows, references, who) for who in both)
+    replaced[exceeds(after, before, risk.unit)] = False
+
+
+def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
+    """Return how far the model is from the target of rows, some of whose features are the reference's."""
+    table, scorer, labels = risk.problem.table, risk.scorer, risk.problem.y
+    codes = _positions(labels, getattr(scorer.model, "classes_", None))
+    miss = np.empty(len(rows))
+    for part in np.split(np.arange(len(rows)), range(risk.call_rows, len(rows), risk.call_rows)):
+        own, other = rows[part], references[part]
+        sources = [np.where(replaced[part, player], other, own) for player in players.of_column]
+        # An attribute that was added is no player's column.
+        sources += [own] * (len(table.names) - len(sources))
+        scores = scorer(table.store.mix(sources))
+        if labels.classes is None:
+            miss[part] = np.abs(scores - labels.values[own])
+        # Of a label it is minus its score, in whatever unit that is.
+        elif scores.ndim == 1:
+            miss[part] = np.where(codes[own] == 1, -scores, scores)
+        else:
+            miss[part] = -scores[np.arange(len(own)), codes[own]]
+    return miss
+
+
+def _positions(labels: Target, known: Any) -> Ints:
+    """Return where the label of each row stands among those that the model knows, which may be more."""
+    if labels.classes is None:
+        return labels.codes
+    own = np.unique(labels.values, return_inverse=True)[1]
+    if known is None:
+        return own
+    places = {label: k for k, label in enumerate(np.asarray(known).tolist())}
+    names = labels.classes.tolist()
+    missing = [name for name in names if name not in places]
+    if not missing:
+        return np.array([places[name] for name in names], dtype=np.int64)[own]
+    # A model may also have been trained on the numbers of the labels, from 0 on.
+    if len(missing) == len(names) and list(places) == list(range(len(names))):
+        return own
+    raise InputError(
+        f"reject_if='label_less_likely' asks the model for the labels of y, and it does not know "
+        f"{missing[0]!r}; it knows {', '.join(map(repr, places))}.",
+        parameter="reject_if",
+    )
