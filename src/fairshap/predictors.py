@@ -5,13 +5,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
-from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen, takes_quantities
+from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import read_target
 from fairshap._typing import Floats, Native
 from fairshap.estimators import FairSHAP, Routed
@@ -116,7 +116,7 @@ class _FairSHAPPredictor(Routed, Trainer):
                 "repair=FairSHAP(sensitive='sex', privileged='Male').",
                 parameter="repair",
             )
-        repair = FairSHAP() if self.repair is None else clone(self.repair)
+        repair = FairSHAP() if self.repair is None else copy_estimator(self.repair)
         if repair.estimator is None:
             repair.estimator = self._estimator()
         return repair

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from catboost import CatBoostClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
@@ -12,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier
-from fairshap._models import fit_model
+from fairshap._models import copy_estimator, fit_model
+from fairshap.exceptions import ModelError
 from tests.models.models import CATEGORIES, DATA, GRID, WHO, piped
 
 X, Y = DATA.X, DATA.y.to_numpy()
@@ -111,3 +113,32 @@ def test_text_columns_are_encoded_for_a_bare_estimator_only():
     assert X[CATEGORIES].dtypes.map(str).ne("int64").all()
     model = fit_model(XGBClassifier(n_estimators=2), X, NAMED)
     assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_catboost_with_its_own_categories_is_copied():
+    # scikit-learn cannot clone it: its constructor copies the list.
+    model = CatBoostClassifier(
+        iterations=5,
+        cat_features=CATEGORIES,
+        random_seed=0,
+        verbose=0,
+        allow_writing_files=False,
+        thread_count=1,
+    )
+    with pytest.raises(RuntimeError, match="Cannot clone"):
+        clone(model)
+    classifier = FairSHAPClassifier(FairSHAP(model, **WHO)).fit(X, Y)
+    assert isinstance(classifier.estimator_, CatBoostClassifier)
+    assert classifier.predict(X).shape == (len(X),)
+
+
+def test_what_can_be_neither_cloned_nor_copied_says_so():
+    class Unique(LogisticRegression):
+        def __init__(self, C=1.0):
+            self.C = C + 1
+
+        def __deepcopy__(self, memo):
+            raise TypeError("no copies")
+
+    with pytest.raises(ModelError, match=r"can be neither cloned .* nor copied"):
+        copy_estimator(Unique())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 
 from fairshap import exceptions
@@ -18,7 +18,7 @@ from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuf
 from fairshap._crossval.objective import Ranking
 from fairshap._frames import open_store
 from fairshap._messages import Progress, listing, warn
-from fairshap._models import Weighing, fit_model, fit_weighted, is_frozen
+from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen
 from fairshap._problem import Problem, warn_of_copies
 from fairshap._typing import Ints, Native
 from fairshap.attribution import Explanation
@@ -271,7 +271,7 @@ def _key(sampler: "FairSHAP") -> _Key:
 
 def with_params(sampler: Any, **params: Any) -> Any:
     """Return a copy of a sampler with other parameters, and the very same estimator unless one is given."""
-    return clone(sampler).set_params(**{"estimator": sampler.estimator, **params})
+    return copy_estimator(sampler).set_params(**{"estimator": sampler.estimator, **params})
 
 
 @contextmanager

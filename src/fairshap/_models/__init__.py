@@ -14,7 +14,7 @@ from fairshap._models.fitting import (
     needs_columns,
     repeats_of,
 )
-from fairshap._models.scorer import NotNativeError, Risk, Scorer, takes_quantities
+from fairshap._models.scorer import NotNativeError, Risk, Scorer, copy_estimator, takes_quantities
 
 __all__ = [
     "ColumnEncoder",
@@ -22,6 +22,7 @@ __all__ = [
     "Risk",
     "Scorer",
     "Weighing",
+    "copy_estimator",
     "default_estimator",
     "fit_model",
     "fit_weighted",

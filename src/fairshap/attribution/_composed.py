@@ -8,12 +8,12 @@ from fairshap._kernels.shapley import AllCoalitions
 from fairshap._kernels.trees.ensemble import make_walker
 from fairshap._kernels.trees.margins import tabulate_margins
 from fairshap._kernels.trees.paths import MOST_PLAYERS
+from fairshap._messages import in_threads
 from fairshap._models import NotNativeError, Risk
 from fairshap._models.composition import compose
 from fairshap._models.linear import LinearTable
 from fairshap._models.probing import RankedTable
 from fairshap._models.scorer import risk_of_scores
-from fairshap._progress import in_threads
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._calls import Game, in_parts
 

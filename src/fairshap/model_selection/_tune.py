@@ -16,6 +16,7 @@ from fairshap._crossval.trials import check_unfitted, draw_seed, warn_of_skipped
 from fairshap._frames import PlayersLike
 from fairshap._messages import did_you_mean, listing
 from fairshap._messages import is_number as is_risk
+from fairshap._models import copy_estimator
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.attribution._explanation import make_explainer
@@ -219,7 +220,7 @@ def tune(
     best = taken
     if not is_repair[taken]:
         best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    repair = clone(trials[best].sampler).set_params(privileged=privileged, random_state=random_state)
+    repair = copy_estimator(trials[best].sampler).set_params(privileged=privileged, random_state=random_state)
     name = evaluation.names[taken]
     return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
 

@@ -5,12 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from fairshap._crossval import MEASURES, CrossValidation, Evaluation, Trial, judge, make_folds, shuffled_risk
 from fairshap._frames import show
-from fairshap._models import is_frozen
+from fairshap._models import copy_estimator, is_frozen
 from fairshap._problem import Problem, Target
 from fairshap._typing import Floats
 from fairshap.attribution import Explanation
@@ -202,7 +201,7 @@ def _on_test_rows(
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
     explanation, problem = fitted.explanation_, fitted.explanation_.problem
     # The test rows may lack some of the privileged values that the table has.
-    reader = clone(fitted).set_params(privileged=problem.privileged_in_parts)
+    reader = copy_estimator(fitted).set_params(privileged=problem.privileged_in_parts)
     test = reader._problem(X, y, positive=target.positive_value)
     models = {"before": explanation.model}
     if not is_audit:
@@ -226,11 +225,11 @@ def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_a
     """Measure on folds of the table; the explanation of a fold is of its baseline."""
     problem = replace(fitted.explanation_.problem, target=target)
     # A fold may lack a privileged value that the table has.
-    sampler = clone(fitted).set_params(random_state=seed, privileged=problem.privileged_in_parts)
+    sampler = copy_estimator(fitted).set_params(random_state=seed, privileged=problem.privileged_in_parts)
     sampler.set_params(selector=recipe.selector, threshold=None)
     if is_frozen(fitted.estimator):
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
-        sampler.set_params(estimator=clone(fitted.estimator.estimator))
+        sampler.set_params(estimator=copy_estimator(fitted.estimator.estimator))
     folds = make_folds(target, problem.groups.side, None, None, seed)
     trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler)]
     return CrossValidation(sampler, problem, folds, seed).run(trials)[0]
