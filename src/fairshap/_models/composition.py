@@ -47,23 +47,25 @@ class Composition(NamedTuple):
 def compose(scorer: Scorer, table: Table) -> Composition:
     """Return the parts of a composed model, checked against the model itself.
 
-    Raises
-    ------
-    NotNativeError
-        If a part cannot be read, if preprocessing mixes columns, or if the joined outputs differ from the
-        model's own by more than 1e-6 of their unit.
+    A NotNativeError says that a part cannot be read, that preprocessing mixes columns, or that the joined
+    outputs are not the model's.
     """
-    reader = _Reader(table)
-    join = reader.read(scorer.model, [], "score")
+    reader, name = _Reader(table), type(split(scorer.model)[1]).__name__
     sources = check_sources(table, np.arange(len(table.names)))
-    margins = np.concatenate([part.margins(sources) for part in reader.parts])
-    outputs = join(margins)
     slack: Floats | float = 0.0
-    if scorer.has_probabilities:
-        # A steep calibration magnifies the rounding of margins of 32 bits, which is not ours to repeat.
-        shift = _ROUNDING * np.maximum(1.0, np.abs(margins))
-        slack = np.maximum(*(np.abs(join(margins + sign * shift) - outputs) for sign in (1, -1)))
-    name = type(split(scorer.model)[1]).__name__
+    try:
+        join = reader.read(scorer.model, [], "score")
+        margins = np.concatenate([part.margins(sources) for part in reader.parts])
+        outputs = join(margins)
+        if scorer.has_probabilities:
+            # A steep calibration magnifies the rounding of margins of 32 bits, which is not ours to repeat.
+            shift = _ROUNDING * np.maximum(1.0, np.abs(margins))
+            slack = np.maximum(*(np.abs(join(margins + sign * shift) - outputs) for sign in (1, -1)))
+    except NotNativeError:
+        raise
+    except Exception as error:
+        # What is read of a model may change with its library.
+        raise NotNativeError(f"{name} cannot be read part by part ({error})") from error
     check_outputs(scorer, table, sources, outputs, f"the parts of {name}", slack)
     return Composition(reader.parts, join)
 

@@ -11,14 +11,14 @@ from scipy.sparse import csr_array, csr_matrix, sparray
 from fairshap._frames import Table
 from fairshap._models.probing import (
     ENCODED_CELLS,
-    TOLERANCE,
+    check_outputs,
     check_sources,
     find_owners,
     one_by_one,
     to_numbers,
     transform,
 )
-from fairshap._models.scorer import NotNativeError, Risk, Scorer, rows_of, split
+from fairshap._models.scorer import NotNativeError, Risk, rows_of, split
 from fairshap._typing import Floats, Ints
 
 # The cells of a table that is held encoded: 128 Mi numbers are 1 GiB.
@@ -28,15 +28,7 @@ _MOST_CELLS = 1 << 27
 class EncodedRisk(Risk):
     """The risk of a model behind preprocessing that works column by column.
 
-    Parameters
-    ----------
-    risk : Risk
-        The risk of the whole pipeline.
-
-    Raises
-    ------
-    NotNativeError
-        If there is no preprocessing, if it mixes columns, or if the encoded table would be too large.
+    A NotNativeError says that it does not, that there is none, or that the encoded table would be too large.
     """
 
     def __init__(self, risk: Risk) -> None:
@@ -57,7 +49,12 @@ class EncodedRisk(Risk):
         # The same scorer, warned of already, for the model alone.
         self._inner = copy.copy(risk.scorer)
         self._inner.model = model
-        self._check(risk.scorer, table)
+        sources = check_sources(table, np.arange(len(table.names)))
+        try:
+            outputs = self.score(sources)
+        except Exception as error:
+            raise NotNativeError(f"the model does not take rows that are encoded before ({error})") from error
+        check_outputs(risk.scorer, table, sources, outputs, "mixed encoded rows")
 
     def _encode(self, steps: Any, table: Table, owner: Ints) -> list[Floats]:
         """Return the features of each column, for all rows."""
@@ -72,13 +69,6 @@ class EncodedRisk(Risk):
             if (others & ~np.isnan(encoded[:, owner < 0])).any():
                 raise NotNativeError("a feature varies with no column by itself")
         return parts
-
-    def _check(self, scorer: Scorer, table: Table) -> None:
-        sources = check_sources(table, np.arange(len(table.names)))
-        expected = scorer(table.store.mix(sources))
-        gap = np.abs(self.score(sources) - expected)
-        if not (gap <= TOLERANCE * scorer.unit(expected)).all():
-            raise NotNativeError(f"mixed encoded rows give an output that differs by {gap.max():.2g}")
 
     def score(self, sources: Sequence[Ints]) -> Floats:
         """Return the scores of rows whose column j is that of the rows ``sources[j]``."""
