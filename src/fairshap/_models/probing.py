@@ -163,8 +163,18 @@ def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native], Floats]
         encoded = transform(steps, rows)
         if hasattr(encoded, "tocsr") and not fill:
             fill.append(_read_as(model, encoded[:_N_ASKED]))
+        known = numberings(model, encoded)
+        if isinstance(encoded, pd.DataFrame):
+            # Categories that are words are numbered before anything is made of them.
+            is_number = [pd.api.types.is_numeric_dtype(dtype) for dtype in encoded.dtypes]
+            words, encoded = encoded, encoded.copy(deep=False)
+            for feature in [j for j in known if not is_number[j]]:
+                numbering, values = known.pop(feature), words.iloc[:, feature].astype(object)
+                codes = values.map(numbering.codes).to_numpy(dtype=np.float64)
+                if numbering.is_closed and (np.isnan(codes) & values.notna()).any():
+                    raise NotNativeError(f"{words.columns[feature]!r} holds what the model never saw")
+                encoded.isetitem(feature, codes)
         numbers = to_numbers(encoded, *fill)
-        known = numberings(model, numbers)
         if known:
             numbers = numbers.copy()
         for feature, numbering in known.items():
