@@ -7,6 +7,7 @@ from catboost import CatBoostClassifier, CatBoostRegressor
 from lightgbm import LGBMClassifier, LGBMRegressor
 from numpy.testing import assert_allclose
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
@@ -297,3 +298,31 @@ def test_the_result_does_not_depend_on_threads(table):
     model = BaggingClassifier(xgboost(), n_estimators=2, random_state=0).fit(X, table[2]["two"])
     one, two = (explain(model, X, some_pairs(), sensitive=0, privileged=1, n_jobs=n) for n in (1, 2))
     assert one.values.tobytes() == two.values.tobytes()
+
+
+class Distance(ClassifierMixin, BaseEstimator):
+    """A classifier that cannot be read, and that takes missing values."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        size = np.nan_to_num(X, nan=2.0)
+        odds = np.exp(-(size[:, 0] + 1) * np.abs(size).sum(axis=1) / 10)
+        return np.column_stack([1 - odds, odds])
+
+
+def with_a_rare_gap(X):
+    # Missing for one number in the middle, which nobody tries.
+    gap = (
+        np.where(np.argsort(np.argsort(X[:, 3])) == len(X) // 2 + 1, np.nan, 0.0) if len(X) == 2 * N else 0.0
+    )
+    return np.column_stack([X, np.broadcast_to(gap, len(X))])
+
+
+def test_a_feature_that_is_missing_where_nobody_tried_is_noticed(table):
+    model = make_pipeline(FunctionTransformer(with_a_rare_gap), Distance()).fit(table[0], table[2]["two"])
+    route = explain(model, table[0], some_pairs(), sensitive=0, privileged=1).route
+    assert route.startswith("model calls: Distance is neither")
+    assert "encoded" not in route

@@ -65,8 +65,8 @@ class EncodedRisk(Risk):
             encoded = to_numbers(transform(steps, rows_of(table, rows)))
             for part, features in zip(parts, self._features, strict=True):
                 part[rows] = encoded[:, features]
-            others = encoded[:, owner < 0] != self._constant[owner < 0]
-            if (others & ~np.isnan(encoded[:, owner < 0])).any():
+            rest, same = encoded[:, owner < 0], self._constant[owner < 0]
+            if ((rest != same) & ~(np.isnan(rest) & np.isnan(same))).any():
                 raise NotNativeError("a feature varies with no column by itself")
         return parts
 

@@ -147,8 +147,8 @@ class Explanation:
     match_plan : MatchPlan
         The references of each row.
     route : str
-        "trees" if the model's trees were walked, "weights" if the model is linear, or "model calls" with the
-        reason.
+        How the values were found: "trees" if the model's trees were walked, "weights" if it is linear,
+        "parts" if it is made of such models, or "model calls" with the reason.
 
     See Also
     --------
