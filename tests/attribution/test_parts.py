@@ -314,11 +314,11 @@ class Distance(ClassifierMixin, BaseEstimator):
 
 
 def with_a_rare_gap(X):
-    # Missing for one number in the middle, which nobody tries.
-    gap = (
-        np.where(np.argsort(np.argsort(X[:, 3])) == len(X) // 2 + 1, np.nan, 0.0) if len(X) == 2 * N else 0.0
-    )
-    return np.column_stack([X, np.broadcast_to(gap, len(X))])
+    # Missing in one row of the whole table, which is none of those that are tried.
+    gap = np.zeros(len(X))
+    if len(X) == 2 * N:
+        gap[2 * N // 3 + 1] = np.nan
+    return np.column_stack([X, gap])
 
 
 def test_a_feature_that_is_missing_where_nobody_tried_is_noticed(table):
