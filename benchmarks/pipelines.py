@@ -3,9 +3,9 @@
 Four tables: loans (made, 2,400 rows, like those of the Home Mortgage Disclosure Act), Adult's first training
 fold, Census KDD's and, where the file is found, ACS Income. For each pipeline: the route; the seconds of its
 fit and of the repair of the fitted pipeline (one run, after one that warms up); their ratio; and the largest
-difference to the Shapley values from calling the pipeline, over up to 500 pairs. "native" pipelines must be read; the
-others are at least transformed once and mixed after that. The benchmark ends with 1 where one is not, or
-where a difference is above 1e-6.
+difference to the Shapley values from calling the pipeline, over up to 500 pairs. "native" pipelines must be
+read; the others are at least transformed once and mixed after that. The benchmark ends with 1 where one is
+not, or where a difference is above 1e-6.
 
     python benchmarks/pipelines.py [--tables loans,adult,acs,census] [--only XGBoost]
 
