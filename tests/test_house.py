@@ -186,7 +186,7 @@ def test_what_is_gone_says_how_to_keep_it(name):
 def test_what_needs_rows_says_so_too():
     loaded = again(FairSHAP(logistic(), **WHO).fit(X, Y))
     with pytest.raises(AttributeError, match="Set keep_data=True"):
-        loaded.plot_residuals()
+        loaded.report()
     X_fair, _ = loaded.fit_resample(X, Y)
     assert len(loaded.edits_) == loaded.summary_["n_edits"]
     assert len(X_fair) == len(X)
@@ -198,7 +198,7 @@ def test_before_the_fit_there_is_nothing_to_ask_for():
     with pytest.raises(NotFittedError):
         FairSHAP().certificate_  # noqa: B018
     with pytest.raises(NotFittedError):
-        FairSHAP().plot_residuals()
+        FairSHAP().report()
 
 
 def test_with_its_rows_a_pickle_is_the_same_repair():

@@ -29,7 +29,6 @@ PLOTS = (
     "fs.explanation_.plot()",
     "fs.explanation_.match_plan.plot()",
     "fs.explanation_.match_plan.diagnostics().plot()",
-    "fs.plot_residuals()",
     "tuning.plot()",
     "curve.plot()",
     "report.plot_fairness()",
@@ -46,8 +45,8 @@ def cells(tmp_path_factory):
     """Return the outputs of each cell of a notebook that was run, by its source."""
     folder = tmp_path_factory.mktemp("notebook")
     sources = [SETUP, "report", *PLOTS]
-    sources += ["fs.plot_residuals()\nplt.savefig('figure.png')"]
-    sources += ["ax = plt.subplots()[1]\nfs.plot_residuals(ax) is ax"]
+    sources += ["fs.explanation_.plot()\nplt.savefig('figure.png')"]
+    sources += ["ax = plt.subplots()[1]\nfs.explanation_.plot(ax) is ax"]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     NotebookClient(book, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
     return {cell.source: cell.outputs for cell in book.cells}, folder
@@ -95,8 +94,8 @@ def test_a_plot_is_the_current_figure_and_a_report_makes_none():
     thread.join()
     fs.report()
     assert plt.get_fignums() == []
-    ax = fs.plot_residuals()
+    ax = fs.explanation_.plot()
     assert plt.gcf() is ax.figure
     assert plt.gca() is ax
-    fs.plot_residuals(ax)
+    fs.explanation_.plot(ax)
     assert len(plt.get_fignums()) == 1

@@ -321,15 +321,6 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         names = (name for name in object.__dir__(self) if name != "certificate_")
         return [name for name in names if hasattr(self, name)]
 
-    def plot_residuals(self, ax: Any = None) -> Any:
-        """Draw the interaction residual of each edited row against its squared distance; return the axes.
-
-        The paper bounds the one by a constant times the other for smooth models; the dashed line is the
-        smallest constant that holds for these rows. It needs matplotlib, the extra ``plots``.
-        """
-        check_is_fitted(self)
-        return self._evidence.certificate.plot(ax)
-
     def report(
         self,
         *,

@@ -38,12 +38,6 @@ class Certificate:
         data: dict[str, Any] = {"row": np.arange(len(self.dr_before))}
         return make_frame(self.library, data | {name: getattr(self, name) for name in names})
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the absolute residual of the edited rows against their squared distance; return the axes."""
-        from fairshap._plotting import draw_residuals
-
-        return draw_residuals(self.residual[self.edited], self.distance[self.edited], ax)
-
 
 def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certificate:
     """Return what the edits did to each row.
