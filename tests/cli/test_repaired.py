@@ -74,7 +74,7 @@ def test_a_file_without_a_place_for_a_mark_is_known_by_the_ledger_beside_it(
     assert "`fairshap repair ORIGINAL -t risk -s sex -p male --out FILE`" in said
 
 
-@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("ending", ["parquet"])
 def test_a_table_with_a_schema_says_it_itself(told, people, repaired, tmp_path, ending):
     table, ledger = repaired(ending, tmp_path)
     digest = checksum(ledger)
@@ -168,7 +168,7 @@ def test_a_ledger_that_is_given_must_be_one_and_is_not_overwritten(refuse, peopl
     assert ledger.read_bytes() == before
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 def test_the_same_repair_gives_the_same_bytes(told, people, repaired, tmp_path, ending):
     table, ledger = repaired(ending, tmp_path)
     again = tmp_path / f"again.{ending}", tmp_path / "again-ledger.csv"

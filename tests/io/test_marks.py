@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 
 from fairshap import _io
 from fairshap._io import Mark
@@ -24,19 +24,14 @@ MARK = Mark(
 def make(path, metadata):
     table = pa.Table.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}))
     table = table.replace_schema_metadata({**table.schema.metadata, **metadata})
-    if path.suffix == ".parquet":
-        parquet.write_table(table, path)
-    else:
-        feather.write_feather(table, path)
+    parquet.write_table(table, path)
 
 
 def schema_of(path):
-    if path.suffix == ".parquet":
-        return parquet.read_schema(path)
-    return feather.read_table(path).schema
+    return parquet.read_schema(path)
 
 
-@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("ending", ["parquet"])
 def test_a_mark_stands_beside_all_other_metadata(tmp_path, ending):
     path, out = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
     make(path, {"made": "here"})
@@ -56,7 +51,7 @@ def test_a_mark_stands_beside_all_other_metadata(tmp_path, ending):
     assert _io.read(tmp_path / f"new.{ending}").document.mark == new
 
 
-@pytest.mark.parametrize("ending", ["parquet", "feather", "parquet.gz"])
+@pytest.mark.parametrize("ending", ["parquet", "parquet.gz"])
 def test_text_that_becomes_a_table_of_arrow_s_is_marked_and_pandas_reads_it(tmp_path, ending):
     path, out = tmp_path / "in.csv", tmp_path / f"out.{ending}"
     path.write_bytes(b"a,b\nx,1\ny,2\n")

@@ -19,7 +19,7 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Ints
 from fairshap.exceptions import ColumnError, FileFormatError
 
-Format: TypeAlias = Literal["csv", "tsv", "parquet", "feather", "excel"]
+Format: TypeAlias = Literal["csv", "tsv", "parquet", "excel"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -27,13 +27,12 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 
 #: The formats whose schema has metadata, and so a place for a mark.
-MARKED: tuple[Format, ...] = ("parquet", "feather")
+MARKED: tuple[Format, ...] = ("parquet",)
 
 _ENDINGS: dict[Format, str] = {
     "csv": ".csv",
     "tsv": ".tsv .tab",
     "parquet": ".parquet .pq",
-    "feather": ".feather .arrow .ipc",
     "excel": ".xlsx .xlsm",
 }
 _EXTENSIONS = {extension: known for known, endings in _ENDINGS.items() for extension in endings.split()}

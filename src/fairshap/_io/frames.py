@@ -1,4 +1,4 @@
-"""Tables of typed columns: Parquet, Feather and Arrow files, Excel workbooks, built-in ones, any frame."""
+"""Tables of typed columns: Parquet files, Excel workbooks, built-in ones, any frame."""
 
 import io
 import re
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import feather, parquet
+from pyarrow import parquet
 
 from fairshap._frames import Kind, is_missing, open_store
 from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, Mark, cell_text
@@ -20,21 +20,18 @@ from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError
 
 
-class ArrowDocument(Document):
-    """A Parquet, Feather or Arrow file: its schema stays, only changed columns are built anew."""
+class ParquetDocument(Document):
+    """A Parquet file: its schema stays, only changed columns are built anew."""
 
-    def __init__(self, raw: bytes, source: str, format: Format) -> None:  # noqa: A002
-        self.source, self.format = source, format
+    format = "parquet"
+
+    def __init__(self, raw: bytes, source: str) -> None:
+        self.source = source
         try:
-            buffer = pa.BufferReader(raw)
-            if format == "parquet":
-                file = parquet.ParquetFile(buffer)
-                self.table = file.read()
-            else:
-                self.table = feather.read_table(buffer)
+            file = parquet.ParquetFile(pa.BufferReader(raw))
+            self.table = file.read()
         except (pa.ArrowException, OSError) as error:
-            what = "a Parquet" if format == "parquet" else "a Feather or Arrow"
-            raise self.error(f"is not {what} file that can be read: {error}") from error
+            raise self.error(f"is not a Parquet file that can be read: {error}") from error
         self.set_names(self.table.column_names)
         self.mark = Mark.of(self.table)
         # The columns in which pandas keeps an index without a name.
@@ -42,7 +39,10 @@ class ArrowDocument(Document):
         if not self.table.num_rows or not self.names:
             rows, columns = self.table.shape
             raise self.error(f"holds {rows} rows and {columns} columns: no table.")
-        self.options = _parquet_options(file.metadata.row_group(0)) if format == "parquet" else {}
+        group = file.metadata.row_group(0)
+        columns = [group.column(k) for k in range(group.num_columns)]
+        codecs = {one.path_in_schema: one.compression.replace("UNCOMPRESSED", "NONE") for one in columns}
+        self.options = {"row_group_size": group.num_rows, "compression": codecs}
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
         """Return a column as pandas has it, text as categories."""
@@ -61,26 +61,14 @@ class ArrowDocument(Document):
         for column in np.unique(changes.columns).tolist():
             cells = _change(table.select([column]), changes, np.flatnonzero(changes.columns == column))
             table = table.set_column(column, table.schema.field(column), cells)
-        return _arrow_bytes(table, self.format, mark, **self.options)
+        return _parquet_bytes(table, mark, **self.options)
 
 
-def _arrow_bytes(table: Any, format: Format, mark: Mark | None, **options: Any) -> bytes:  # noqa: A002
+def _parquet_bytes(table: Any, mark: Mark | None, **options: Any) -> bytes:
     """Return a pyarrow table as a file, with a mark in its metadata."""
     file = io.BytesIO()
-    write = parquet.write_table if format == "parquet" else feather.write_feather
-    write(table if mark is None else mark.put_on(table), file, **options)
+    parquet.write_table(table if mark is None else mark.put_on(table), file, **options)
     return file.getvalue()
-
-
-def _parquet_options(group: Any) -> dict[str, Any]:
-    """Return how a row group was written: its size, and how its columns are compressed."""
-    columns = [group.column(k) for k in range(group.num_columns)]
-    codecs = {column.path_in_schema: column.compression.replace("UNCOMPRESSED", "NONE") for column in columns}
-    return {
-        "row_group_size": group.num_rows,
-        "compression": codecs,
-        "use_deprecated_int96_timestamps": any(column.physical_type == "INT96" for column in columns),
-    }
 
 
 def _to_pandas(cells: Any, name: str, asked: Kind | None) -> tuple[pd.Series, Inferred]:
@@ -232,8 +220,8 @@ def _open(raw: bytes, source: str, *, data_only: bool) -> Any:
 
 def frame_to_bytes(frame: pd.DataFrame, format: Format, mark: Mark | None) -> bytes:  # noqa: A002
     """Return a frame, without its index, as a file of any format; with a mark where there is a place."""
-    if format not in DELIMITERS and format != "excel":
-        return _arrow_bytes(pa.Table.from_pandas(frame, preserve_index=False), format, mark)
+    if format == "parquet":
+        return _parquet_bytes(pa.Table.from_pandas(frame, preserve_index=False), mark)
     file = io.BytesIO()
     if format == "excel":
         rows, columns = frame.shape

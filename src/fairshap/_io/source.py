@@ -29,7 +29,7 @@ from fairshap._io.document import (
     extension_of,
     format_of,
 )
-from fairshap._io.frames import ArrowDocument, ExcelDocument, FrameDocument, frame_to_bytes
+from fairshap._io.frames import ExcelDocument, FrameDocument, ParquetDocument, frame_to_bytes
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
@@ -175,7 +175,7 @@ def read(
         elif form == "excel":
             document = ExcelDocument(content, name, texts)
         else:
-            document = ArrowDocument(content, name, form)
+            document = ParquetDocument(content, name)
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)

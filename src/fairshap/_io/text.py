@@ -30,7 +30,6 @@ _ORDER_MARKS = {
 #: First bytes of files that are not text.
 _BEGINNINGS: dict[bytes, str] = {
     b"PAR1": "a Parquet file (format='parquet')",
-    b"ARROW1": "an Arrow or Feather file (format='feather')",
     b"PK\x03\x04": "an Excel workbook (format='excel') or a zip archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook, which must be saved as .xlsx first",
     b"\x1f\x8b": "a file compressed by gzip, whose name should end in .gz",

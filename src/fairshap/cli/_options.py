@@ -93,8 +93,8 @@ class FileOptions:
     """The file, and how it is read."""
 
     data: str = argument(
-        "CSV, TSV, Parquet, Feather or Excel, also compressed; - for standard input; or a built-in table "
-        "(see fairshap datasets).",
+        "CSV, TSV, Parquet or Excel, also compressed; - for standard input; or a built-in table (see "
+        "fairshap datasets).",
         "DATA",
     )
     categorical: Texts = option(None, "Columns that are categories.", _TABLE, metavar="A,B")
@@ -105,9 +105,7 @@ class FileOptions:
         None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
     )
     encoding: str | None = option(None, "Of a text file, if not UTF-8.", _TABLE, metavar="NAME")
-    format: str | None = option(
-        None, "csv, tsv, parquet, feather or excel, if the ending does not say.", _TABLE
-    )
+    format: str | None = option(None, "csv, tsv, parquet or excel, if the ending does not say.", _TABLE)
 
 
 @dataclass(frozen=True, slots=True)
