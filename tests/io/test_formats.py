@@ -232,7 +232,7 @@ def workbook(tmp_path):
     return path
 
 
-def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
+def test_the_values_of_a_workbook_s_first_sheet_are_read_and_written(workbook, tmp_path):
     out = tmp_path / "out.xlsx"
     # What openpyxl writes has no values of formulas: nobody has calculated them.
     source = _io.read(workbook, drop=["sum"])
@@ -241,28 +241,18 @@ def test_a_workbook_keeps_values_formulas_and_other_sheets(workbook, tmp_path):
     assert source.frame["n"].tolist()[:2] == [1, 2.5]
     assert source.frame["mixed"].tolist()[:2] == ["1", "x"]
     assert source.frame["flag"].tolist() == ["True", "False", "True"]
-    assert [source.inferred[name].kind for name in ("n", "when", "mixed")] == [
-        "numeric",
-        "numeric",
-        "category",
-    ]
+    kinds = [source.inferred[name].kind for name in ("n", "when", "mixed")]
+    assert kinds == ["numeric", "numeric", "category"]
     cells = [(0, "code", 1), (1, "n", 0), (0, "when", 1), (0, "mixed", 1), (1, "flag", 0), (0, "n", 2)]
     write(source, out, edits_of(source, cells))
-    book = openpyxl.load_workbook(out)
-    assert book["notes"]["B2"].value == "stays"
-    lines = [list(line) for line in book["people"].iter_rows(values_only=True)]
-    assert lines[2:] == [
-        ["012", None, "=B3*2", datetime(2021, 1, 1), None, "x", True],
-        [None] * 7,
-        ["012", 1, "=1", datetime(2021, 1, 1), None, "x", True],
-        ["012", None, "=2", None, None, "NA", True],
+    assert [list(line) for line in openpyxl.load_workbook(out).active.iter_rows(values_only=True)] == [
+        ["code", "n", "sum", "when", "mixed", "flag"],
+        ["012", None, None, datetime(2021, 1, 1), "x", "True"],
+        ["012", 1, None, datetime(2021, 1, 1), "x", "True"],
+        ["012", None, None, None, None, "True"],
     ]
-    assert book["people"]["A3"].font.bold
-    write(source, tmp_path / "same.xlsx")
-    same = openpyxl.load_workbook(tmp_path / "same.xlsx")
-    assert [[c.value for c in r] for r in same["people"]] == [
-        [c.value for c in r] for r in openpyxl.load_workbook(workbook)["people"]
-    ]
+    with pytest.raises(FileFormatError, match="the first is 'x' in row 5 of the sheet"):
+        _io.read(workbook, drop=["sum"], numeric=["mixed"])
 
 
 def test_a_file_without_an_ending_is_read_if_its_format_is_said(tmp_path):
@@ -271,16 +261,6 @@ def test_a_file_without_an_ending_is_read_if_its_format_is_said(tmp_path):
     source = _io.read(path, format="csv")
     write(source, tmp_path / "out.data")
     assert (tmp_path / "out.data").read_bytes() == TEXT
-
-
-def test_a_merged_cell_is_not_edited(workbook, tmp_path):
-    book = openpyxl.load_workbook(workbook)
-    book["people"].merge_cells("B5:B6")
-    book.save(workbook)
-    source = _io.read(workbook, drop=["sum"])
-    with pytest.raises(FileFormatError, match=r"B6 in the first sheet .* is merged"):
-        write(source, tmp_path / "out.xlsx", edits_of(source, [(2, "n", 0)]))
-    assert not (tmp_path / "out.xlsx").exists()
 
 
 def test_text_that_begins_like_a_formula_stays_text(tmp_path):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from fairshap._frames import Kind, is_missing, open_store
+from fairshap._frames import Kind, open_store
 from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, Mark, cell_text
 from fairshap._io.kinds import no_value, read_cells
 from fairshap._messages import import_extra
@@ -128,94 +128,50 @@ def _change(table: Any, changes: Changes, chosen: Ints) -> Any:
 
 
 class FrameDocument(Document):
-    """A built-in table, written as CSV unless the name of the output says otherwise."""
+    """A table in memory, written by its values: a built-in one, or the first sheet of a workbook.
 
-    format = "csv"
+    ``missing``, if it is given, are texts that mean a missing cell, and text is looked at for numbers.
+    """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
-        self.names = tuple(str(name) for name in frame.columns)
-
-    def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
-        """Return a column as it is, or as asked for."""
-        series = self.frame.iloc[:, position]
-        try:
-            if asked == "category":
-                series = series.astype("category")
-            elif asked == "numeric":
-                series = pd.to_numeric(series.astype(object))
-        except (ValueError, TypeError) as error:
-            raise FileFormatError(
-                f"column {series.name!r} is to be numeric, but holds a cell that is no number: {error}.",
-                parameter="numeric",
-            ) from error
-        return series, Inferred(asked or open_store(self.frame).kind(position))
-
-
-class ExcelDocument(Document):
-    """The first sheet of a workbook: its first row that is not empty holds the names."""
-
-    format = "excel"
-
-    def __init__(self, raw: bytes, source: str, missing: frozenset[str]) -> None:
-        self.raw, self.source, self.missing = raw, source, missing
-        # Of a formula, the value that it had when the workbook was saved.
-        sheets = _open(raw, source, data_only=True).worksheets
-        if not sheets:
-            raise self.error("has no sheet of cells.")
-        sheet = pd.DataFrame(list(sheets[0].values), dtype=object)
-        sheet = sheet.dropna(how="all").dropna(how="all", axis=1)
-        if sheet.empty:
-            raise FileFormatError(f"the first sheet of {source!r} is empty.")
-        header, self.cells = sheet.iloc[0], sheet.iloc[1:]
-        self.set_names(map(cell_text, header))
-        if self.cells.empty:
-            raise FileFormatError(f"the first sheet of {source!r} has the names of columns and no rows.")
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        source: str,
+        format: Format = "csv",  # noqa: A002
+        missing: frozenset[str] | None = None,
+    ) -> None:
+        self.frame, self.source, self.format, self.missing = frame, source, format, missing
+        self.set_names(map(cell_text, frame.columns))
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
-        """Return a column: numbers and dates as such, anything with text in it as from a text file."""
-        cells, name = self.cells.iloc[:, position].tolist(), self.names[position]
-        series = pd.Series(cells, name=name)
-        if series.dtype.kind in "iufM" and asked != "category" and series.notna().any():
-            return series, Inferred("numeric")
-        texts = pa.chunked_array([pa.array([cell_text(cell) for cell in cells], pa.string())])
-        place = lambda row: f"row {self.cells.index[row] + 1} of the sheet"  # noqa: E731
-        return read_cells(texts, name, asked, self.missing, place)
-
-    def to_bytes(self, changes: Changes, mark: Mark | None) -> bytes:  # noqa: ARG002
-        """Return the workbook with some values changed; formulas, formats and other sheets stay."""
-        workbook = _open(self.raw, self.source, data_only=False)
-        for row, column, origin, new in zip(
-            changes.rows, changes.columns, changes.origins, changes.values, strict=True
-        ):
-            value = self.cells.iat[origin, column] if origin >= 0 else new
-            cell = workbook.worksheets[0].cell(self.cells.index[row] + 1, self.cells.columns[column] + 1)
-            try:
-                cell.value = None if is_missing(value) else value
-            except AttributeError as error:
-                raise FileFormatError(
-                    f"{cell.coordinate} in the first sheet of {self.source!r} is merged with other cells and "
-                    "cannot be edited; take the cells apart."
-                ) from error
-            if isinstance(value, str):
-                # A text that begins with "=" is not to become a formula.
-                cell.data_type = "s"
-        file = io.BytesIO()
-        workbook.save(file)
-        return file.getvalue()
+        """Return a column as it is, or its texts as asked for or as from a text file."""
+        name, cells = self.names[position], self.frame.iloc[:, position]
+        series = pd.Series(cells.tolist(), name=name) if self.missing else cells
+        is_numeric = pd.api.types.is_any_real_numeric_dtype(series) or series.dtype.kind == "M"
+        kind: Kind = "numeric" if is_numeric else "category"
+        if asked in (None, kind) and series.notna().any() and (is_numeric or self.missing is None):
+            return series, Inferred(kind)
+        texts = pa.chunked_array([pa.array(map(cell_text, cells), pa.string())])
+        place = lambda row: f"row {self.frame.index[row] + 1} of the sheet"  # noqa: E731
+        return read_cells(texts, name, asked, self.missing or frozenset([""]), place)
 
 
-def _open(raw: bytes, source: str, *, data_only: bool) -> Any:
-    """Return a workbook with the values of its formulas, or with the formulas."""
-    openpyxl = import_extra("openpyxl", "reading and writing Excel workbooks", "excel")
+def read_excel(raw: bytes, source: str, missing: frozenset[str]) -> FrameDocument:
+    """Return the values of the first sheet of a workbook; its first row that is not empty holds the names."""
+    import_extra("openpyxl", "reading and writing Excel workbooks", "excel")
     with warnings.catch_warnings():
         # It tells of features that are not values.
         warnings.simplefilter("ignore")
         try:
-            is_macro = not data_only and b"vbaProject.bin" in raw
-            return openpyxl.load_workbook(io.BytesIO(raw), data_only=data_only, keep_vba=is_macro)
+            how: Any = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+            sheet = pd.read_excel(io.BytesIO(raw), engine="openpyxl", **how)
         except (BadZipFile, KeyError, ValueError, TypeError, OSError, SyntaxError) as error:
             raise FileFormatError(f"{source!r} is not an Excel workbook that can be read: {error}") from error
+    sheet = sheet.dropna(how="all").dropna(how="all", axis=1)
+    if len(sheet) < 2:
+        what = "has the names of columns and no rows" if len(sheet) else "is empty"
+        raise FileFormatError(f"the first sheet of {source!r} {what}.")
+    return FrameDocument(sheet.iloc[1:].set_axis(sheet.iloc[0], axis=1), source, "excel", missing)
 
 
 def frame_to_bytes(frame: pd.DataFrame, format: Format, mark: Mark | None) -> bytes:  # noqa: A002
@@ -230,7 +186,11 @@ def frame_to_bytes(frame: pd.DataFrame, format: Format, mark: Mark | None) -> by
                 f"{rows} rows and {columns} columns do not fit into a sheet of Excel; write CSV or Parquet."
             )
         import_extra("openpyxl", "reading and writing Excel workbooks", "excel")
-        frame.to_excel(file, index=False, engine="openpyxl")
+        with pd.ExcelWriter(file, engine="openpyxl") as writer:
+            frame.to_excel(writer, index=False)
+            for cell in (cell for row in writer.book.active for cell in row if cell.data_type == "f"):
+                # A text that begins with "=" is not to become a formula.
+                cell.data_type = "s"
     else:
         frame.to_csv(file, sep=DELIMITERS[format], index=False, lineterminator="\n")
     return file.getvalue()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from fairshap._io.document import (
     extension_of,
     format_of,
 )
-from fairshap._io.frames import ExcelDocument, FrameDocument, ParquetDocument, frame_to_bytes
+from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes, read_excel
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
@@ -89,11 +89,14 @@ class Source:
 
     def _whole_frame(self) -> pd.DataFrame:
         """Return all columns, dropped ones too."""
-        columns = {
-            name: self.frame[name] if name in self.frame else self.document.column(position, None)[0]
-            for position, name in enumerate(self.document.names)
-        }
-        return pd.DataFrame(columns, copy=False)
+        columns: dict[str, Any] = {}
+        for position, name in enumerate(self.document.names):
+            # A column that was dropped may hold no value.
+            columns[name] = self.frame.get(name)
+            if name not in self.frame:
+                with suppress(FileFormatError):
+                    columns[name] = self.document.column(position, None)[0]
+        return pd.DataFrame(columns, self.frame.index, copy=False)
 
     def _changes(self, edits: Edits | None) -> Changes:
         """Return what the ledger changes, having made sure that it belongs to this table."""
@@ -151,7 +154,7 @@ def read(
                 parameter="format" if format else "delimiter" if delimiter else "encoding",
             )
         dataset, raw = datasets.load(name), stored_bytes(name)
-        document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}))
+        document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}), name)
     else:
         file = None if name == "-" else Path(name)
         if format not in (None, *FORMATS):
@@ -173,7 +176,7 @@ def read(
                 parameter="encoding" if delimiter is None else "delimiter",
             )
         elif form == "excel":
-            document = ExcelDocument(content, name, texts)
+            document = read_excel(content, name, texts)
         else:
             document = ParquetDocument(content, name)
     frame, inferred = _read_columns(document, name, asked)
