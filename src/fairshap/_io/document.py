@@ -2,12 +2,11 @@
 
 import bz2
 import gzip
-import json
 import lzma
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -25,9 +24,6 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 #: What separates two fields, for the formats that are text.
 DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
-
-#: The formats whose schema has metadata, and so a place for a mark.
-MARKED: tuple[Format, ...] = ("parquet",)
 
 _ENDINGS: dict[Format, str] = {
     "csv": ".csv",
@@ -93,9 +89,6 @@ def decompress(data: bytes, path: Path) -> bytes:
 
 # ---- documents
 
-# Where the metadata of a schema hold a mark.
-_KEY = b"fairshap"
-
 
 class Inferred(NamedTuple):
     """What a column was taken for; with a note for people, and the parameter of ``read`` that it names."""
@@ -116,40 +109,12 @@ class Changes:
     values: list[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """What the metadata of a file say, as JSON, of its repair; nothing that differs from run to run."""
-
-    version: str
-    repaired: bool = True
-    original_sha256: str
-    edits: int
-    ledger_sha256: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def put_on(self, table: Any) -> Any:
-        """Return a pyarrow table with the mark beside all other metadata."""
-        metadata = {**(table.schema.metadata or {}), _KEY: json.dumps(asdict(self)).encode()}
-        return table.replace_schema_metadata(metadata)
-
-    @classmethod
-    def of(cls, table: Any) -> "Mark | None":
-        """Return the mark of a pyarrow table; None if it has none that can be read."""
-        try:
-            found = cls(**json.loads((table.schema.metadata or {})[_KEY]))
-        except (KeyError, TypeError, ValueError, RecursionError):
-            # Somebody else's metadata of the same name: nothing is claimed.
-            return None
-        return found if found.repaired is True and isinstance(found.edits, int) else None
-
-
 class Document(ABC):
     """A table as its file has it."""
 
     source: str
     format: Format
     names: tuple[str, ...]
-    mark: Mark | None = None
     #: Columns that only number the rows.
     index: tuple[str, ...] = ()
 
@@ -174,8 +139,8 @@ class Document(ABC):
     def release(self) -> None:  # noqa: B027
         """Let go of what only reading needed."""
 
-    def to_bytes(self, changes: Changes, mark: Mark | None) -> bytes | None:  # noqa: ARG002
-        """Return the file with some cells changed and, where it can hold one, a mark; None without a file."""
+    def to_bytes(self, changes: Changes) -> bytes | None:  # noqa: ARG002
+        """Return the file with some cells changed; None if it is written by its values alone."""
         return None
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from fairshap._frames import Kind, open_store
-from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, Mark, cell_text
+from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, cell_text
 from fairshap._io.kinds import no_value, read_cells
 from fairshap._messages import import_extra
 from fairshap._typing import Ints
@@ -33,7 +33,6 @@ class ParquetDocument(Document):
         except (pa.ArrowException, OSError) as error:
             raise self.error(f"is not a Parquet file that can be read: {error}") from error
         self.set_names(self.table.column_names)
-        self.mark = Mark.of(self.table)
         # The columns in which pandas keeps an index without a name.
         self.index = tuple(name for name in self.names if re.fullmatch(r"__index_level_\d+__", name))
         if not self.table.num_rows or not self.names:
@@ -55,20 +54,15 @@ class ParquetDocument(Document):
                 parameter="drop",
             ) from error
 
-    def to_bytes(self, changes: Changes, mark: Mark | None) -> bytes:
-        """Return the file with its schema and metadata, to which a mark is added."""
+    def to_bytes(self, changes: Changes) -> bytes:
+        """Return the file with its schema and metadata."""
         table = self.table
         for column in np.unique(changes.columns).tolist():
             cells = _change(table.select([column]), changes, np.flatnonzero(changes.columns == column))
             table = table.set_column(column, table.schema.field(column), cells)
-        return _parquet_bytes(table, mark, **self.options)
-
-
-def _parquet_bytes(table: Any, mark: Mark | None, **options: Any) -> bytes:
-    """Return a pyarrow table as a file, with a mark in its metadata."""
-    file = io.BytesIO()
-    parquet.write_table(table if mark is None else mark.put_on(table), file, **options)
-    return file.getvalue()
+        file = io.BytesIO()
+        parquet.write_table(table, file, **self.options)
+        return file.getvalue()
 
 
 def _to_pandas(cells: Any, name: str, asked: Kind | None) -> tuple[pd.Series, Inferred]:
@@ -174,12 +168,12 @@ def read_excel(raw: bytes, source: str, missing: frozenset[str]) -> FrameDocumen
     return FrameDocument(sheet.iloc[1:].set_axis(sheet.iloc[0], axis=1), source, "excel", missing)
 
 
-def frame_to_bytes(frame: pd.DataFrame, format: Format, mark: Mark | None) -> bytes:  # noqa: A002
-    """Return a frame, without its index, as a file of any format; with a mark where there is a place."""
-    if format == "parquet":
-        return _parquet_bytes(pa.Table.from_pandas(frame, preserve_index=False), mark)
+def frame_to_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
+    """Return a frame, without its index, as a file of any format."""
     file = io.BytesIO()
-    if format == "excel":
+    if format == "parquet":
+        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), file)
+    elif format == "excel":
         rows, columns = frame.shape
         if rows + 1 > 2**20 or columns > 2**14:
             raise FileFormatError(

@@ -23,7 +23,6 @@ from fairshap._io.document import (
     Document,
     Format,
     Inferred,
-    Mark,
     compress,
     decompress,
     extension_of,
@@ -66,17 +65,17 @@ class Source:
             raise ColumnError(text, parameter=parameter)
         return _find_column(column, parameter, self.name, names)
 
-    def to_bytes(self, path: Pathlike, edits: Edits | None = None, *, mark: Mark | None = None) -> bytes:
+    def to_bytes(self, path: Pathlike, edits: Edits | None = None) -> bytes:
         """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
 
         In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
         ``007`` stays ``007``. In another format the values are written.
         """
         form = self.format_for(path)
-        content = self.document.to_bytes(self._changes(edits), mark) if form == self.document.format else None
+        content = self.document.to_bytes(self._changes(edits)) if form == self.document.format else None
         if content is None:
             frame = self._whole_frame()
-            content = frame_to_bytes(frame if edits is None else edits.apply(frame), form, mark)
+            content = frame_to_bytes(frame if edits is None else edits.apply(frame), form)
         return content if os.fspath(path) == "-" else compress(content, Path(path))
 
     def format_for(self, path: Pathlike) -> Format:

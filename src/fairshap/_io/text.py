@@ -76,7 +76,7 @@ class TextDocument(Document):
         """Keep the bytes only; the cells are read again if they are needed."""
         self._read = None
 
-    def to_bytes(self, changes: Changes, mark: object = None) -> bytes:  # noqa: ARG002
+    def to_bytes(self, changes: Changes) -> bytes:
         """Return the bytes that were read, but for the changed cells."""
         data = b"".join(self._pieces(changes))
         if self.encoding == "utf-8":

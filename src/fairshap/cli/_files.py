@@ -1,18 +1,17 @@
-"""Files that a command writes, all of them or none, and how a repaired table is marked and known again."""
+"""Files that a command writes, all of them or none, and how a repaired table is known again."""
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import fairshap
 from fairshap import Edits
 from fairshap._files import check_folder, write_atomically
-from fairshap._io import MARKED, Mark, Source
+from fairshap._io import Source
 from fairshap.cli._options import STANDARD, TaskOptions
 from fairshap.edits._ledger import Checksums, has_checksums
 from fairshap.exceptions import FileError, LedgerError
@@ -80,12 +79,11 @@ def write_all(
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """How we know that a table was repaired, by its own mark or a ledger, and what that means."""
+    """The ledger by which we know that a table was repaired, what it says, and what that means."""
 
     edits: int
     original_sha256: str
-    ledger: str | None
-    mark: Mark | None
+    ledger: str
     warning: str
 
 
@@ -93,19 +91,17 @@ def find_repair(source: Source, task: TaskOptions, ledger: str | None) -> tuple[
     """Return what tells that a table was repaired, None if nothing does, and a note for the user."""
     if ledger is not None and not Path(ledger).is_file():
         raise FileError(f"there is no ledger {ledger!r}.")
-    mark = source.document.mark
-    if mark is not None:
-        warning = _warning(f"{source.name!r} is marked as repaired by fairshap", mark.edits, task)
-        return Repaired(mark.edits, mark.original_sha256, None, mark, warning), f"warning: {warning}"
     if ledger is None and source.path is not None:
         ledger = find_ledger(source.path.parent, source.checksum)
-    found = None if ledger is None else Checksums.read(ledger)
-    if found is None or found.original == source.checksum != found.repaired:
+    if ledger is None:
+        return None, ""
+    found = Checksums.read(ledger)
+    if found.original == source.checksum != found.repaired:
         return None, ""
     if found.repaired == source.checksum:
         told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
         warning = _warning(told, found.n_edits, task)
-        return Repaired(found.n_edits, found.original, ledger, None, warning), f"warning: {warning}"
+        return Repaired(found.n_edits, found.original, ledger, warning), f"warning: {warning}"
     why = "holds no checksum of a repaired file"
     if found.repaired:
         why = "was written with another file, or the table was changed afterwards"
@@ -145,35 +141,10 @@ def _warning(told: str, edits: int, task: TaskOptions) -> str:
     )
 
 
-def repaired_files(
-    source: Source,
-    out: str,
-    edits: Edits,
-    *,
-    ledger: bytes | None = None,
-    has_ledger: bool = True,
-    settings: Mapping[str, Any] | None = None,
-) -> tuple[bytes, bytes]:
-    """Return the repaired table and its ledger, one of which has the checksum of the other.
-
-    A table that can hold a mark names its ledger (``ledger``, if it is there already), unless there will be
-    none. Otherwise the ledger names the table. ``settings`` say how the cells were chosen.
-    """
-    if source.format_for(out) not in MARKED:
-        table = source.to_bytes(out, edits)
-        return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
-    ledger = edits.to_bytes(original=source.checksum) if ledger is None else ledger
-    if not len(edits):
-        return source.to_bytes(out, edits), ledger
-    name = sha256(ledger).hexdigest() if has_ledger else None
-    mark = Mark(
-        version=fairshap.__version__,
-        original_sha256=source.checksum,
-        edits=len(edits),
-        ledger_sha256=name,
-        settings=settings or {},
-    )
-    return source.to_bytes(out, edits, mark=mark), ledger
+def repaired_files(source: Source, out: str, edits: Edits) -> tuple[bytes, bytes]:
+    """Return the repaired table and its ledger, which has the checksums of both tables."""
+    table = source.to_bytes(out, edits)
+    return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
 
 
 def how_to_check(out: str, *, measured: bool) -> str:

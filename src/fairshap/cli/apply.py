@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairshap import Edits
-from fairshap._io import MARKED, Source
+from fairshap._io import Source
 from fairshap.cli._files import check_writable, how_to_check, repaired_files, write_all
 from fairshap.cli._options import (
     FileOptions,
@@ -44,19 +44,17 @@ def apply(
     check_writable([out, again], force=force, sources=[source.path, Path(edits)])
     # Before any work: a name that tells no format is an error.
     source.format_for(out)
-    kept = Path(edits).read_bytes() if again is None else None
-    table, content = repaired_files(source, out, ledger, ledger=kept)
+    table, content = repaired_files(source, out, ledger)
     write_all([(again, lambda: content), (out, lambda: table)], force=force, source=source.path)
     rows = len(set(ledger.row.tolist()))
     written = ", ".join(name for name in (out, again) if name is not None)
     output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")
     if len(ledger):
         output.line(how_to_check(out, measured=False))
-        is_known = again is not None or source.format_for(out) in MARKED
-        if not is_known and Checksums.read(edits).repaired != sha256(table).hexdigest():
+        if again is None and Checksums.read(edits).repaired != sha256(table).hexdigest():
             output.note(
-                f"{edits!r} was not written with this table, and nothing in a file of this format can tell "
-                "later that it is repaired; give --edits FILE for a ledger that does."
+                f"{edits!r} was not written with this table, and nothing can tell later that it is repaired; "
+                "give --edits FILE for a ledger that does."
             )
     output.json(
         data={"name": source.name, "sha256": source.checksum, "rows": len(source.frame)},

@@ -1,13 +1,11 @@
 """``fairshap repair``: the repaired table and the ledger."""
 
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from fairshap import FairSHAP, evaluate
 from fairshap._crossval import MEASURES, Evaluation, with_params
-from fairshap._io import MARKED
 from fairshap._models import is_frozen
 from fairshap.cli._files import how_to_check, repaired_files, write_all
 from fairshap.cli._models import check_trainable, make_model, open_task
@@ -115,30 +113,13 @@ def write_repair(
     context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    has_ledger, settings = files.edits is not None, _settings(problem, repair)
-    table, ledger = repaired_files(
-        problem.source, files.out, repair.edits_, has_ledger=has_ledger, settings=settings
-    )
+    table, ledger = repaired_files(problem.source, files.out, repair.edits_)
     asked = [
         (files.report, lambda: problem.report(context, files, repair, evaluation=measured)),
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
     write_all(asked, force=files.force, source=problem.source.path)
-
-
-def _settings(problem: CommandTable, repair: FairSHAP) -> dict[str, Any]:
-    """Return how a repair was made, for the mark of the table; of a model's file only the name."""
-    found = problem.describe()["data"]
-    told = {name: found[name] for name in ("target", "positive", "sensitive", "privileged")}
-    told |= {
-        "model": Path(problem.task.model).name,
-        "threshold": repair.threshold_,
-        "seed": repair.random_state,
-    }
-    told |= {"selector": repr(repair.selector), "matcher": str(repair.matcher)}
-    told["constraints"] = "" if repair.constraints is None else ", ".join(repair.constraints.given())
-    return {name: plain(value) for name, value in told.items() if value not in (None, "")}
 
 
 def print_repair(
@@ -167,7 +148,7 @@ def print_repair(
     # A note on a table that was repaired before says it already.
     if len(frame) and problem.repaired is None:
         output.line(how_to_check(files.out, measured=measured is not None))
-    if len(frame) and files.edits is None and problem.source.format_for(files.out) not in MARKED:
+    if len(frame) and files.edits is None:
         output.line("Without a ledger (--edits FILE) nothing tells later that the table is repaired.")
     selector, threshold = selector_of(repair)
     output.json(
