@@ -133,7 +133,7 @@ def test_ties_with_the_threshold_are_edited(german):
 
 
 def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):
-    from fairshap.cli import run
+    from fairshap.cli._main import run
 
     rng = np.random.default_rng(3)
     X = pd.DataFrame(rng.integers(0, 2, size=(100, 5)), columns=NAMES)

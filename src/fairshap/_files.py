@@ -3,37 +3,46 @@
 import errno
 import os
 import secrets
+import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from fairshap.exceptions import FileError
 
+Pathlike: TypeAlias = str | os.PathLike[str]
 
-def write_atomically(
-    path: str | os.PathLike[str],
-    write: Callable[[BinaryIO], object],
-    *,
-    force: bool = False,
-    source: str | os.PathLike[str] | None = None,
-) -> None:
+
+def check_target(path: Pathlike, *, force: bool, sources: Iterable[Path | None] = ()) -> None:
+    """Raise an error if a file is a folder or in none, is one of the sources, or exists without ``force``."""
+    given, name, folder = Path(path), repr(os.fspath(path)), str(Path(path).parent)
+    if given.is_dir():
+        raise FileError(f"{name} is a folder; give the name of a file in it.")
+    if not given.resolve().parent.is_dir():
+        raise FileError(f"there is no folder {folder!r}; make it with mkdir {shlex.quote(folder)}.")
+    if given.exists() and any(given.samefile(source) for source in sources if source and source.exists()):
+        raise FileError(f"{name} is a file that is read, which is never overwritten; give another name.")
+    if given.is_file() and not force:
+        raise FileError(
+            f"{name} exists already; give another name, or force=True to replace it.", parameter="force"
+        )
+
+
+def write_atomically(path: Pathlike, write: Callable[[BinaryIO], object], *, force: bool = False) -> None:
     """Write a file aside and rename it when it is complete, so that nobody ever sees half of it.
 
     A link stays a link: the file that it points to is replaced. A device such as ``/dev/stdout`` is written
-    to directly. An existing file is replaced only with ``force``, and keeps its permissions; ``source``, the
-    file that the content was made from, is never replaced.
+    to directly. An existing file is replaced only with ``force``, and keeps its permissions.
     """
+    check_target(path, force=force)
     given = Path(path)
     target = given.resolve()
     try:
-        if given.is_dir():
-            raise FileError(f"{str(given)!r} is a folder; give the name of a file in it.")
         if given.exists() and not given.is_file():
             with given.open("wb") as file:
                 write(file)
             return
-        _check_may_write(given, target, force, source)
         aside = _aside(target)
         try:
             with aside.open("xb") as file:
@@ -51,7 +60,7 @@ def write_atomically(
         raise FileError(_explain(given, error)) from error
 
 
-def check_folder(path: str | os.PathLike[str]) -> None:
+def check_folder(path: Pathlike) -> None:
     """Raise an error if nothing can be written beside a path; permissions alone do not tell."""
     aside = _aside(Path(path).resolve())
     try:
@@ -64,23 +73,6 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 def _aside(target: Path) -> Path:
     # Cut, so that even the longest name that a folder takes can be written.
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
-
-
-def _check_may_write(given: Path, target: Path, force: bool, source: str | os.PathLike[str] | None) -> None:
-    if not target.parent.is_dir():
-        raise FileError(
-            f"there is no folder {str(given.parent)!r} to write {given.name!r} to; make it first."
-        )
-    if not target.exists():
-        return
-    if source is not None and Path(source).exists() and target.samefile(source):
-        raise FileError(
-            f"{str(given)!r} is the file that was read, which is never overwritten; give another name."
-        )
-    if not force:
-        raise FileError(
-            f"{str(given)!r} exists already; give another name, or force to replace it.", parameter="force"
-        )
 
 
 def _explain(path: Path, error: OSError) -> str:

@@ -51,7 +51,7 @@ def run(tmp_path):
 @pytest.fixture
 def refuse(capsys):
     """Return a function that runs a command in this process, and gives the sentence that refuses it."""
-    from fairshap.cli import run as run_here
+    from fairshap.cli._main import run as run_here
 
     def command(*args, code=1):
         # What a fixture printed meanwhile is none of it.

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from fairshap.cli import run as run_here
-from fairshap.cli._files import trial_folder
 from fairshap.cli._main import app
+from fairshap.cli._main import run as run_here
 from fairshap.cli._options import OPTIONS, name_option
 from tests.cli.conftest import WHO
 
@@ -178,23 +177,23 @@ def test_a_signal_half_way_leaves_nothing(tmp_path, number, code):
     assert list(tmp_path.iterdir()) == []
 
 
-# Importing the package takes as long as standard input is open.
+# Importing the commands takes as long as standard input is open.
 SLOW_IMPORT = """
-import sys, fairshap_command
+import sys, fairshap.cli
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
-        if name == "fairshap":
+        if name == "fairshap.cli._main":
             print("importing", flush=True)
             sys.stdin.read()
 
 sys.meta_path.insert(0, Slow())
-fairshap_command.main()
+fairshap.cli.main()
 """
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(number, code):
+def test_a_signal_while_the_commands_are_still_being_imported_is_answered_too(number, code):
     command = subprocess.Popen(
         [sys.executable, "-c", SLOW_IMPORT],
         stdin=subprocess.PIPE,
@@ -216,6 +215,7 @@ def test_a_signal_while_the_package_is_still_being_imported_is_answered_too(numb
     [
         ("Give delimiter='\\t'.", "delimiter", "Give --delimiter '\\t'."),
         ("'a.csv' exists already.", "force", "'a.csv' exists already (--force)."),
+        ("Give force=True.", "force", "Give --force."),
         ("n_folds=9 is too many", "n_folds", "--folds 9 is too many"),
         (
             "'age' is no number. Did you mean 'x'?",
@@ -279,15 +279,6 @@ def test_a_row_without_a_group_is_counted_and_left_alone(run, tmp_path):
 def test_compressed_standard_input_is_told_as_such(run):
     done = run("audit", "-", *WHO, stdin=gzip.compress(b"a,b\n1,2\n"), check=False)
     assert b"standard input is not text: it begins like a file compressed by gzip; decompress" in done.stderr
-
-
-def test_a_folder_is_made_for_a_check_and_does_not_stay(tmp_path):
-    there = tmp_path / "there"
-    there.mkdir()
-    for folder in (there, there / "new" / "one"):
-        with trial_folder(folder):
-            assert folder.is_dir()
-    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
 def test_options_that_take_a_few_words_say_which(capsys, people):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from fairshap import EditConstraints, Edits, FairSHAP, OptimalSubset, Threshold, datasets
 from fairshap._crossval import MEASURES, THRESHOLDS
-from fairshap.cli import run as run_here
+from fairshap.cli._main import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
 from fairshap.cli.tune import options_of
@@ -31,7 +31,7 @@ def result(capsys, *args):
 
 def test_the_command_is_installed_under_its_name():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == {"fairshap": "fairshap_command:main"}
+    assert project["project"]["scripts"] == {"fairshap": "fairshap.cli:main"}
 
 
 def test_a_repair_changes_the_edited_cells_and_no_other_byte(run, people, tmp_path):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from skops import io
 
 from fairshap import ColumnEncoder, _io, metrics
-from fairshap.cli import run as run_here
+from fairshap.cli._main import run as run_here
 from fairshap.cli._models import MODELS
 from tests.cli.conftest import WHO
 

@@ -24,4 +24,4 @@ def edits_of(source: _io.Source, cells: list[tuple[int, str, int]]) -> Edits:
 def write(source: _io.Source, path, edits: Edits | None = None, *, force=False) -> None:
     """Write a table with edits made, as a command does."""
     content = source.to_bytes(path, edits)
-    write_atomically(path, lambda file: file.write(content), force=force, source=source.path)
+    write_atomically(path, lambda file: file.write(content), force=force)

@@ -86,7 +86,7 @@ def test_a_value_that_the_whole_table_lacks_is_still_refused():
 
 
 def test_the_command_takes_several_values(tmp_path, capsys):
-    from fairshap.cli import run as run_here
+    from fairshap.cli._main import run as run_here
 
     path = tmp_path / "people.csv"
     X.assign(label=Y).to_csv(path, index=False)

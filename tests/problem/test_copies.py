@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 import fairshap
 from fairshap import FairSHAP, FairSHAPClassifier, datasets, metrics
 from fairshap._problem import Problem, warn_of_copies
-from fairshap.cli import run as run_here
+from fairshap.cli._main import run as run_here
 from fairshap.exceptions import CopiedAttributeWarning
 from tests.conftest import to_library
 

@@ -9,12 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from fairshap import datasets
+from fairshap._files import Pathlike
 from fairshap._frames import Kind
 from fairshap._io.document import (
     DELIMITERS,
@@ -36,8 +37,6 @@ from fairshap.datasets import Dataset, stored_bytes
 from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError
-
-Pathlike: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -2,15 +2,15 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
 from fairshap import Edits
-from fairshap._files import check_folder, write_atomically
+from fairshap._files import check_folder, check_target, write_atomically
 from fairshap._io import Source
 from fairshap.cli._options import STANDARD, TaskOptions
 from fairshap.edits._ledger import Checksums, has_checksums
@@ -19,43 +19,17 @@ from fairshap.exceptions import FileError, LedgerError
 
 def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
     """Raise an error, before any work, if a file cannot be written, or is a source, which is only read."""
-    read = [source for source in sources if source is not None and source.exists()]
     given = [Path(path) for path in paths if path is not None and path != STANDARD]
     for k, path in enumerate(given):
-        name, folder = repr(str(path)), str(path.parent)
         if path.resolve() in [other.resolve() for other in given[:k]]:
-            raise FileError(f"{name} is given for two files; give two names.")
-        if path.is_dir():
-            raise FileError(f"{name} is a folder; give the name of a file in it.")
-        if not path.resolve().parent.is_dir():
-            raise FileError(f"there is no folder {folder!r}; make it with mkdir {shlex.quote(folder)}.")
-        if path.exists() and any(path.samefile(source) for source in read):
-            raise FileError(f"{name} is a file that is read, which is never overwritten.")
-        if path.is_file() and not force:
-            raise FileError(f"{name} exists already; give another name, or --force to replace it.")
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        check_target(path, force=force, sources=sources)
         if path.is_file() or not path.exists():
             check_folder(path)
 
 
-@contextmanager
-def trial_folder(folder: Path) -> Iterator[None]:
-    """Make a folder for the time of a check; it does not stay, as an interrupted run leaves none behind."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        for one in missing:
-            one.rmdir()
-
-
-def write_all(
-    contents: Sequence[tuple[str | None, Callable[[], bytes]]], *, force: bool, source: Path | None = None
-) -> None:
-    """Write the files that are asked for, all of them or none, and never over the file that was read.
-
-    The last one may go to standard output.
-    """
+def write_all(contents: Sequence[tuple[str | None, Callable[[], bytes]]], *, force: bool) -> None:
+    """Write the files that are asked for, all of them or none; the last may go to standard output."""
     if not contents:
         return
     (path, content), *rest = contents
@@ -64,14 +38,14 @@ def write_all(
         file.write(content())
         # A full disk is noticed here, while the files before this one lie ready beside their places.
         file.flush()
-        write_all(rest, force=force, source=source)
+        write_all(rest, force=force)
 
     if path is None:
-        write_all(rest, force=force, source=source)
+        write_all(rest, force=force)
     elif path == STANDARD:
         write(sys.stdout.buffer)
     else:
-        write_atomically(path, write, force=force, source=source)
+        write_atomically(path, write, force=force)
 
 
 # ---- repaired tables

@@ -4,13 +4,11 @@ import dataclasses
 import functools
 import inspect
 import os
-import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from types import FrameType
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -115,24 +113,6 @@ def _callback(
     """Hold the options that come before the command."""
 
 
-class Stopped(BaseException):
-    """A signal, its number given, asked for the end; no KeyboardInterrupt, which typer answers itself."""
-
-
-def main(args: list[str] | None = None) -> NoReturn:
-    """Run the command with the arguments, or those of the process, and exit."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
-    try:
-        code = run(sys.argv[1:] if args is None else args)
-    except Stopped as stopped:
-        (number,) = stopped.args
-        _fail(f"{'interrupted' if number == signal.SIGINT else 'terminated'}; nothing was written.")
-        # At once: otherwise the interpreter waits for threads that are still at work.
-        os._exit(128 + number)
-    sys.exit(code)
-
-
 def run(args: list[str]) -> int:
     """Run the command and return its exit code."""
     with warnings.catch_warnings():
@@ -179,13 +159,6 @@ def _unexpected(error: Any) -> int:
 def _fail(text: str, code: int = USER_ERROR) -> int:
     print(f"fairshap: {visible(text)}", file=sys.stderr)
     return code
-
-
-def _stop(number: int, _frame: FrameType | None) -> None:
-    # A second signal while this one is being answered changes nothing.
-    for known in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(known, signal.SIG_IGN)
-    raise Stopped(number)
 
 
 def _unread(code: int = UNREAD) -> int:

@@ -58,8 +58,7 @@ def open_task(
     ledger = None if on is None else on.edits
     problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
     if files is not None:
-        read = [problem.source.path, None if task.model in MODELS else path]
-        read += [] if ledger is None else [Path(ledger)]
+        read = [problem.source.path, path, None if ledger is None else Path(ledger)]
         check_writable(files.written, force=files.force, sources=read)
     if isinstance(files, TableFiles):
         # A name that tells no format is an error.

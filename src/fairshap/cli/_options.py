@@ -57,7 +57,7 @@ def name_option(text: str, parameter: str | None) -> str:
     option = OPTIONS.get(parameter or "")
     if option is None:
         return text
-    named, count = re.subn(rf"\b{parameter}=", f"{option} ", text)
+    named, count = re.subn(rf"\b{parameter}=(True\b)?", lambda found: option + " " * (not found[1]), text)
     if count:
         return named
     return f"{text[:-1]} ({option})." if text.endswith(".") else f"{text} ({option})"

@@ -45,7 +45,7 @@ def apply(
     # Before any work: a name that tells no format is an error.
     source.format_for(out)
     table, content = repaired_files(source, out, ledger)
-    write_all([(again, lambda: content), (out, lambda: table)], force=force, source=source.path)
+    write_all([(again, lambda: content), (out, lambda: table)], force=force)
     rows = len(set(ledger.row.tolist()))
     written = ", ".join(name for name in (out, again) if name is not None)
     output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")

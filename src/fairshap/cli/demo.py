@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import typer
 
-from fairshap.cli._files import check_writable, trial_folder
+from fairshap.cli._files import check_writable
 from fairshap.cli._models import make_model
 from fairshap.cli._options import (
     ConstraintOptions,
@@ -55,11 +55,10 @@ def demo(
     task, files = TaskOptions("compas"), TableFiles(force=force, **paths)  # type: ignore[arg-type]
     files.check()
     problem = open_problem(task)
-    with trial_folder(out):
-        check_writable(files.written, force=force)
+    out.mkdir(parents=True, exist_ok=True)
+    check_writable(files.written, force=force)
     model = make_model(task.model, run, n_rows=len(problem.X))
     repair, measured = repair_table(output, problem, model, model, SelectorOptions(), ConstraintOptions())
-    out.mkdir(parents=True, exist_ok=True)
     write_repair(context, files, problem, repair, measured)
     assert problem.source.dataset is not None  # noqa: S101
     output.line(problem.source.dataset.description)

@@ -119,7 +119,7 @@ def write_repair(
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
-    write_all(asked, force=files.force, source=problem.source.path)
+    write_all(asked, force=files.force)
 
 
 def print_repair(
