@@ -14,7 +14,6 @@ from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
 from fairshap._io import Source
 from fairshap._messages import import_extra
 from fairshap.edits import EditConstraints
-from fairshap.edits._selectors import REJECTIONS
 
 #: The name of standard input and output.
 STANDARD = "-"
@@ -246,12 +245,7 @@ class ConstraintOptions:
 
     def rejections(self) -> list[Any]:
         """Return when edits of a row are taken back, one for each name."""
-        names = split(self.reject_if) or ["none"]
-        for name in names:
-            if name not in ("none", *REJECTIONS):
-                known = " or ".join(REJECTIONS)
-                raise typer.BadParameter(f"--reject-if {name} is not known; give none, {known}")
-        return [None if name == "none" else name for name in names]
+        return [None if name == "none" else name for name in split(self.reject_if) or ["none"]]
 
     def constraints(self, reject_if: Any = None) -> EditConstraints:
         """Return the constraints that the options stand for."""
