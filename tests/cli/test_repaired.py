@@ -159,15 +159,10 @@ def test_applied_edits_are_known_the_same_way(told, people, repaired, tmp_path):
     _, said = told("apply", ledger, people, "--out", tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_bytes() == table.read_bytes()
     assert "repaired" not in said
-    # Another file needs a ledger that names it.
-    other = tmp_path / "elsewhere" / "out.tsv"
-    other.parent.mkdir()
-    _, said = told("apply", ledger, people, "--out", other)
-    assert "give --edits FILE for a ledger that does" in said
-    again = other.with_name("again.csv")
-    _, said = told("apply", ledger, people, "--out", other, "--edits", again, "--force")
-    assert "give --edits" not in said
-    assert told("audit", other, *AUDIT)[0]["data"]["repair"]["ledger"] == str(again)
+    # Of another file it is said that nothing names it.
+    _, said = told("apply", ledger, people, "--out", tmp_path / "out.tsv")
+    assert "nothing tells later that this one is repaired" in said
+    assert told("audit", tmp_path / "out.tsv", *AUDIT)[0]["data"]["repaired"] is False
 
 
 def test_without_edits_nothing_is_repaired(told, people, tmp_path):

@@ -5,11 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from fairshap import Edits
 from fairshap._files import check_folder, check_target, write_atomically
 from fairshap._io import Source
 from fairshap.cli._options import STANDARD, TaskOptions
@@ -113,12 +111,6 @@ def _warning(told: str, edits: int, task: TaskOptions) -> str:
         f"ones; `fairshap audit OTHERS {meaning} --model FILE` tests a model that was trained on the "
         "repaired table on original rows that the table does not hold."
     )
-
-
-def repaired_files(source: Source, out: str, edits: Edits) -> tuple[bytes, bytes]:
-    """Return the repaired table and its ledger, which has the checksums of both tables."""
-    table = source.to_bytes(out, edits)
-    return table, edits.to_bytes(original=source.checksum, repaired=sha256(table).hexdigest())
 
 
 def how_to_check(out: str, *, measured: bool) -> str:

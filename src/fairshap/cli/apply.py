@@ -8,14 +8,13 @@ import pandas as pd
 
 from fairshap import Edits
 from fairshap._io import Source
-from fairshap.cli._files import check_writable, how_to_check, repaired_files, write_all
+from fairshap.cli._files import check_writable, how_to_check, write_all
 from fairshap.cli._options import (
     FileOptions,
     RunOptions,
     argument,
     force_option,
     is_standard,
-    option,
     out_option,
 )
 from fairshap.cli._output import Output
@@ -30,31 +29,24 @@ def apply(
     file: FileOptions,
     run: RunOptions,
     out: str = out_option(),
-    again: str | None = option(
-        None, "The ledger again, with the checksum of the written table.", None, "--edits", metavar="FILE"
-    ),
     force: bool = force_option(),
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
-    output = Output("apply", run, to_stderr=is_standard(out, again, run))
+    output = Output("apply", run, to_stderr=is_standard(out, None, run))
     if not Path(edits).is_file():
         raise FileError(f"there is no ledger {edits!r}.")
     ledger = Edits.read(edits)
     source = _read_alike(file, ledger)
-    check_writable([out, again], force=force, sources=[source.path, Path(edits)])
-    # Before any work: a name that tells no format is an error.
-    source.format_for(out)
-    table, content = repaired_files(source, out, ledger)
-    write_all([(again, lambda: content), (out, lambda: table)], force=force)
+    check_writable([out], force=force, sources=[source.path, Path(edits)])
+    table = source.to_bytes(out, ledger)
+    write_all([(out, lambda: table)], force=force)
     rows = len(set(ledger.row.tolist()))
-    written = ", ".join(name for name in (out, again) if name is not None)
-    output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {written}")
+    output.line(f"{len(ledger):,} cells were replaced, in {rows:,} rows. Written: {out}")
     if len(ledger):
         output.line(how_to_check(out, measured=False))
-        if again is None and Checksums.read(edits).repaired != sha256(table).hexdigest():
+        if Checksums.read(edits).repaired != sha256(table).hexdigest():
             output.note(
-                f"{edits!r} was not written with this table, and nothing can tell later that it is repaired; "
-                "give --edits FILE for a ledger that does."
+                f"{edits!r} was written with another file, so nothing tells later that this one is repaired."
             )
     output.json(
         data={"name": source.name, "sha256": source.checksum, "rows": len(source.frame)},

@@ -1,5 +1,6 @@
 """``fairshap repair``: the repaired table and the ledger."""
 
+from hashlib import sha256
 from typing import Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from fairshap import FairSHAP, evaluate
 from fairshap._crossval import MEASURES, Evaluation, with_params
 from fairshap._models import is_frozen
-from fairshap.cli._files import how_to_check, repaired_files, write_all
+from fairshap.cli._files import how_to_check, write_all
 from fairshap.cli._models import check_trainable, make_model, open_task
 from fairshap.cli._options import (
     ConstraintOptions,
@@ -113,10 +114,11 @@ def write_repair(
     context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
 ) -> None:
     """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    table, ledger = repaired_files(problem.source, files.out, repair.edits_)
+    table = problem.source.to_bytes(files.out, repair.edits_)
+    checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
     asked = [
         (files.report, lambda: problem.report(context, files, repair, evaluation=measured)),
-        (files.edits, lambda: ledger),
+        (files.edits, lambda: repair.edits_.to_bytes(**checksums)),
         (files.out, lambda: table),
     ]
     write_all(asked, force=files.force)
