@@ -33,10 +33,8 @@ PLOTS = (
     "curve.plot()",
     "report.plot_fairness()",
     "report.plot_columns()",
-    "report.plot_matching()",
     "report.plot_risks()",
     "report.plot_thresholds()",
-    "report.plot_trade_off()",
 )
 
 

@@ -327,7 +327,6 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         X_test: Native | None = None,
         y_test: Any = None,
         positive: Any = None,
-        retrained: Any = None,
         evaluation: Any = None,
         tuning: Any = None,
         audit: bool = False,
@@ -350,8 +349,6 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             quantity, or an attribute beside the table there is no comparison.
         positive : label, optional
             The positive label; by default the larger of two.
-        retrained : classifier, optional
-            The model that was trained on the repaired table, for X_test; by default it is trained here.
         evaluation : Evaluation, optional
             What :func:`fairshap.evaluate` returned, whose first two methods are shown as before and after.
         tuning : Tuning, optional
@@ -382,7 +379,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
 
         check_is_fitted(self)
         page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
-        return report_repair(self, X_test, y_test, positive, retrained, evaluation, tuning, audit, page)
+        return report_repair(self, X_test, y_test, positive, evaluation, tuning, audit, page)
 
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 

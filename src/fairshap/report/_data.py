@@ -170,13 +170,11 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
 
 
 def evaluate_repair(
-    fitted: Any, target: Target, recipe: Recipe, X_test: Any, y_test: Any, retrained: Any, is_audit: bool
+    fitted: Any, target: Target, recipe: Recipe, X_test: Any, y_test: Any, is_audit: bool
 ) -> tuple[Evaluation | None, str]:
     """Return the models before and after on held-out rows, or None and why they are not measured."""
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together; give both, or neither.")
-    if retrained is not None and X_test is None:
-        raise InputError("retrained is measured on X_test and y_test; give them too.")
     problem = fitted.explanation_.problem
     if target.classes is None or len(target.classes) != 2:
         return None, "Accuracy and the gaps between groups are measures of a target with two labels."
@@ -184,7 +182,7 @@ def evaluate_repair(
         return None, "The sensitive attribute is not a column of the table, so no retrained model sees it."
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
     if X_test is not None:
-        found = _on_test_rows(fitted, target, recipe, X_test, y_test, retrained, seed, is_audit)
+        found = _on_test_rows(fitted, target, recipe, X_test, y_test, seed, is_audit)
     else:
         try:
             found = _cross_validate(fitted, target, recipe, seed, is_audit)
@@ -196,7 +194,7 @@ def evaluate_repair(
 
 
 def _on_test_rows(
-    fitted: Any, target: Target, recipe: Recipe, X: Any, y: Any, retrained: Any, seed: int, is_audit: bool
+    fitted: Any, target: Target, recipe: Recipe, X: Any, y: Any, seed: int, is_audit: bool
 ) -> Evaluation:
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
     explanation, problem = fitted.explanation_, fitted.explanation_.problem
@@ -205,10 +203,8 @@ def _on_test_rows(
     test = reader._problem(X, y, positive=target.positive_value)
     models = {"before": explanation.model}
     if not is_audit:
-        if retrained is None:
-            repaired = recipe.finish(explanation, problem.own.native, target.values, fitted.edits_)
-            retrained = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
-        models["after"] = retrained
+        repaired = recipe.finish(explanation, problem.own.native, target.values, fitted.edits_)
+        models["after"] = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
     how = f"Measured on a held-out set of {test.table.n_rows:,} rows."
     judged = [[judge(model, test)] for model in models.values()]
     found = Evaluation.of(list(models), judged, test.groups.names, how)

@@ -105,10 +105,6 @@ class Report:
         """Draw the Shapley values of the heaviest columns, split by group; return the axes."""
         return self.data.explanation.plot(ax, threshold=self.data.threshold)
 
-    def plot_matching(self, ax: Any = None) -> Any:
-        """Draw how near the references are; return the axes."""
-        return self.data.explanation.match_plan.diagnostics().plot(ax)
-
     def plot_risks(self, ax: Any = None) -> Any:
         """Draw the risk of all rows under the explained model before and after; return the axes."""
         certificate = self.data.certificate
@@ -121,17 +117,12 @@ class Report:
         sweep = self.sweep
         return draw_thresholds(sweep.thresholds, sweep.cells, sweep.risk, sweep.chosen, ax)
 
-    def plot_trade_off(self, ax: Any = None) -> Any:
-        """Draw accuracy against fairness of all candidates; return the axes, None if there was no search."""
-        return None if self.data.tuning is None else self.data.tuning.plot(ax)
-
 
 def report_repair(
     fitted: Any,
     X_test: Native | None,
     y_test: Any,
     positive: Any,
-    retrained: Any,
     evaluation: Any,
     tuning: Any,
     audit: bool,
@@ -147,9 +138,9 @@ def report_repair(
     recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
     not_measured = ""
     if evaluation is None:
-        evaluation, not_measured = evaluate_repair(fitted, target, recipe, X_test, y_test, retrained, audit)
-    elif X_test is not None or retrained is not None:
-        raise InputError("evaluation has the held-out measures already; leave X_test and retrained out.")
+        evaluation, not_measured = evaluate_repair(fitted, target, recipe, X_test, y_test, audit)
+    elif X_test is not None:
+        raise InputError("evaluation has the held-out measures already; leave X_test out.")
     elif not audit and len(evaluation.measures.values) < 2:
         raise InputError(
             "evaluation has one model only; give one with two, before and after the repair, or audit=True."
@@ -200,8 +191,9 @@ def _context(report: Report, redact: bool) -> dict[str, Any]:
         "risks": report.plot_risks,
         "thresholds": report.plot_thresholds,
         "columns": report.plot_columns,
-        "tuning": report.plot_trade_off,
     }
+    if data.tuning is not None:
+        plots["tuning"] = data.tuning.plot
     plan, matching = data.explanation.match_plan, None
     # A plan that was given may not say how it was made.
     if plan.basis is not None and len(plan):
