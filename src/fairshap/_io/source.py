@@ -125,10 +125,10 @@ def read(
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
     encoding: str | None = None,
-    categorical: Iterable[str] = (),
-    numeric: Iterable[str] = (),
-    drop: Iterable[str] = (),
-    missing: Iterable[str] = (),
+    categorical: Iterable[str] | None = None,
+    numeric: Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    missing: Iterable[str] | None = None,
 ) -> Source:
     """Return the table of a file, of standard input (``-``) or a built-in one, with what writing it needs.
 
@@ -138,7 +138,7 @@ def read(
     written has them. ``missing`` adds to the texts that mean a missing cell, in CSV, TSV and Excel.
     """
     name, file, dataset = os.fspath(path), None, None
-    asked = {"categorical": list(categorical), "numeric": list(numeric), "drop": list(drop)}
+    asked = {"categorical": [*(categorical or ())], "numeric": [*(numeric or ())], "drop": [*(drop or ())]}
     both = [column for column in asked["numeric"] if column in asked["categorical"]]
     if both:
         raise InputError(
@@ -163,7 +163,7 @@ def read(
         raw = _read_input() if file is None else _read_bytes(file)
         form = format or ("csv" if file is None else format_of(file))
         content = raw if file is None else decompress(raw, file)
-        texts = MISSING | {text.strip() for text in missing}
+        texts = MISSING | {text.strip() for text in missing or ()}
         if not content:
             raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
         if form in DELIMITERS:

@@ -22,7 +22,6 @@ from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._models import ColumnEncoder, is_frozen
 from fairshap.cli._files import check_writable
 from fairshap.cli._options import (
-    ConstraintOptions,
     FoldOptions,
     ReportOptions,
     RunOptions,
@@ -42,7 +41,6 @@ def open_task(
     task: TaskOptions,
     files: ReportOptions | None = None,
     on: FoldOptions | None = None,
-    limits: ConstraintOptions | None = None,
     *,
     trains: str = "",
 ) -> tuple[CommandTable, Any]:
@@ -63,8 +61,6 @@ def open_task(
     if isinstance(files, TableFiles):
         # A name that tells no format is an error.
         problem.source.format_for(files.out)
-    if limits is not None:
-        limits.check(problem.source)
     if task.model in MODELS or not (path.suffix or path.exists()):
         estimator = make_model(task.model, run, n_rows=len(problem.X))
     else:

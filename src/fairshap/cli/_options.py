@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import typer
 
 from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
-from fairshap._io import Source
 from fairshap._messages import import_extra
 from fairshap.edits import EditConstraints
 
@@ -68,6 +67,11 @@ def option(default: Any, text: str, panel: str | None = None, *names: str, **mor
     return field(default=default, metadata={"shown": shown})
 
 
+def names_option(text: str, panel: str | None = None) -> Any:
+    """Return an option that takes a comma-separated list, likewise."""
+    return option(None, text, panel, metavar="A,B", callback=split)
+
+
 def argument(text: str, metavar: str) -> Any:
     """Return what has a place instead of a name, likewise."""
     return field(metadata={"shown": typer.Argument(help=text, metavar=metavar)})
@@ -96,10 +100,10 @@ class FileOptions:
         "fairshap datasets).",
         "DATA",
     )
-    categorical: Texts = option(None, "Columns that are categories.", _TABLE, metavar="A,B")
-    numeric: Texts = option(None, "Columns that are numbers.", _TABLE, metavar="A,B")
-    drop: Texts = option(None, "Columns to leave out; the repaired file has them.", _TABLE, metavar="A,B")
-    missing: Texts = option(None, "Texts that mean a missing cell, such as ?.", _TABLE, metavar="A,B")
+    categorical: Texts = names_option("Columns that are categories.", _TABLE)
+    numeric: Texts = names_option("Columns that are numbers.", _TABLE)
+    drop: Texts = names_option("Columns to leave out; the repaired file has them.", _TABLE)
+    missing: Texts = names_option("Texts that mean a missing cell, such as ?.", _TABLE)
     delimiter: str | None = option(
         None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
     )
@@ -223,35 +227,27 @@ def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:
 class ConstraintOptions:
     """Which cells a repair may edit, and how rows are matched."""
 
-    frozen: Texts = option(None, "Columns that are never edited.", _REPAIR, metavar="A,B")
-    editable: Texts = option(None, "The only columns that are edited.", _REPAIR, metavar="A,B")
+    frozen: Texts = names_option("Columns that are never edited.", _REPAIR)
+    editable: Texts = names_option("The only columns that are edited.", _REPAIR)
     max_per_row: int | None = option(None, "Edits in a row, at most.", _REPAIR, min=1)
     group: str = option("both", "Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
-    reject_if: Texts = option(
-        None,
+    reject_if: Texts = names_option(
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
         _REPAIR,
-        metavar="NAME",
     )
     plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
     matcher: str = option("nearest", "How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)
 
-    def check(self, source: Source) -> None:
-        """Raise an error, before any work, if the table lacks a column that is named."""
-        for what, texts in (("frozen", self.frozen), ("editable", self.editable)):
-            for name in split(texts):
-                source.find(name, what)
-
     def rejections(self) -> list[Any]:
         """Return when edits of a row are taken back, one for each name."""
-        return [None if name == "none" else name for name in split(self.reject_if) or ["none"]]
+        return [None if name == "none" else name for name in self.reject_if or ["none"]]
 
     def constraints(self, reject_if: Any = None) -> EditConstraints:
         """Return the constraints that the options stand for."""
         return EditConstraints(
-            frozen=split(self.frozen) or None,
-            editable=split(self.editable) or None,
+            frozen=self.frozen or None,
+            editable=self.editable or None,
             max_per_row=self.max_per_row,
             group=self.group,  # type: ignore[arg-type]
             plausible=self.plausible,

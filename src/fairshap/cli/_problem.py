@@ -3,7 +3,7 @@
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,7 @@ from fairshap import FairSHAP, _io
 from fairshap._io.document import cell_text
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._files import Repaired, find_repair
-from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option, split
+from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option
 from fairshap.cli._output import plain
 from fairshap.exceptions import FairshapError, GroupError, TargetError
 
@@ -86,16 +86,11 @@ class CommandTable:
 
 def read_source(options: FileOptions) -> _io.Source:
     """Return the file as it was asked to be read."""
-    return _io.read(
-        options.data,
-        format=options.format,
-        delimiter="\t" if options.delimiter == r"\t" else options.delimiter,
-        encoding=options.encoding,
-        categorical=split(options.categorical),
-        numeric=split(options.numeric),
-        drop=split(options.drop),
-        missing=split(options.missing),
-    )
+    data, *names = (field.name for field in fields(FileOptions))
+    given = {name: getattr(options, name) for name in names}
+    if options.delimiter == r"\t":
+        given["delimiter"] = "\t"
+    return _io.read(getattr(options, data), **given)
 
 
 def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:

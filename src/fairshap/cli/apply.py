@@ -65,5 +65,4 @@ def _read_alike(file: FileOptions, ledger: Edits) -> Source:
     differ = [name for name in numbers if name in texts]
     if not differ:
         return source
-    quoted = [f'"{name}"' for name in differ]
-    return read_source(replace(file, categorical=[*(file.categorical or []), *quoted]))
+    return read_source(replace(file, categorical=[*(file.categorical or []), *differ]))

@@ -6,8 +6,6 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import typer
 
-from fairshap.cli._files import check_writable
-from fairshap.cli._models import make_model
 from fairshap.cli._options import (
     ConstraintOptions,
     RunOptions,
@@ -18,8 +16,7 @@ from fairshap.cli._options import (
     option,
 )
 from fairshap.cli._output import Output
-from fairshap.cli._problem import open_problem
-from fairshap.cli.repair import print_repair, repair_table, write_repair
+from fairshap.cli.repair import repair
 from fairshap.datasets import SPECS, stored_bytes
 
 
@@ -49,18 +46,10 @@ def demo(
     force: bool = force_option(),
 ) -> None:
     """Repair the built-in COMPAS table and show what that does."""
-    output = Output("demo", run)
     places = {"out": "repaired.csv", "edits": "edits.csv", "report": "report.html"}
     paths = {what: str(out / f"compas-{name}") for what, name in places.items()}
-    task, files = TaskOptions("compas"), TableFiles(force=force, **paths)  # type: ignore[arg-type]
-    files.check()
-    problem = open_problem(task)
+    files = TableFiles(force=force, **paths)  # type: ignore[arg-type]
     out.mkdir(parents=True, exist_ok=True)
-    check_writable(files.written, force=force)
-    model = make_model(task.model, run, n_rows=len(problem.X))
-    repair, measured = repair_table(output, problem, model, model, SelectorOptions(), ConstraintOptions())
-    write_repair(context, files, problem, repair, measured)
-    assert problem.source.dataset is not None  # noqa: S101
-    output.line(problem.source.dataset.description)
-    output.line(f"Sensitive column {problem.sensitive!r}, privileged {problem.privileged!r}.\n")
-    print_repair(output, files, problem, repair, measured)
+    Output("demo", run).line(f"{SPECS['compas'].description}\n")
+    what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
+    repair(context, *what, run, files, retrain=None, folds=None, repeats=None)

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 from fairshap.cli._models import open_task
-from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, Texts, option, split
+from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, Texts, names_option, option
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes
 from fairshap.model_selection import METHODS
 from fairshap.model_selection import evaluate as compare
@@ -16,14 +16,14 @@ def evaluate(
     task: TaskOptions,
     run: RunOptions,
     on: FoldOptions,
-    methods: Texts = option(None, f"{_KNOWN}. By default {_DEFAULT}.", metavar="A,B"),
+    methods: Texts = names_option(f"{_KNOWN}. By default {_DEFAULT}."),
     threshold: float = option(0.05, "The threshold of fairshap.", min=0),
 ) -> None:
     """Compare methods on held-out rows, with 95 % intervals."""
     output = Output("evaluate", run)
     problem, estimator = open_task(output, task, on=on, trains="every method trains the model again")
     with output.warnings():
-        names = split(methods) or _default_methods(output)
+        names = methods or _default_methods(output)
         how = {**problem.inputs, **on.params, **run.params}
         evaluation = compare(estimator=estimator, methods=names, threshold=threshold, **how)
     frame = evaluation.frame()
@@ -47,7 +47,7 @@ def evaluate(
 
 def _default_methods(output: Output) -> list[str]:
     """Return the default methods that can be run with what is installed."""
-    names = split([_DEFAULT])
+    names = _DEFAULT.split(",")
     if find_spec("fairlearn") is None:
         output.note("cr is left out: it needs fairlearn, which pip install 'fairshap[fairlearn]' brings.")
         names.remove("cr")

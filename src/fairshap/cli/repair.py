@@ -45,25 +45,38 @@ def repair(
     repeats: int | None = repeats_option(),
 ) -> None:
     """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
-    output = Output("repair", run, to_stderr=is_standard(files.out, files.edits, run))
-    problem, estimator = open_task(output, task, files, limits=limits)
+    # The demo is a repair too.
+    output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
+    problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
-    made, measured = repair_table(output, problem, estimator, retrained, selector, limits, folds, repeats)
-    write_repair(context, files, problem, made, measured)
-    print_repair(output, files, problem, made, measured)
+    made, measured = _repair(output, problem, estimator, selector, limits), None
+    if is_frozen(retrained) and folds != 0:
+        output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
+    elif folds != 0:
+        # With the very same estimator, so that a fold's baseline is also the model that is explained.
+        methods = {"before": None, "after": with_params(made, verbose=0)}
+        how: dict[str, Any] = {"n_folds": folds, "n_repeats": repeats, **problem.inputs, **run.params}
+        with output.warnings():
+            measured = evaluate(estimator=retrained, methods=methods, **how)
+    table = problem.source.to_bytes(files.out, made.edits_)
+    checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
+    asked = [
+        (files.report, lambda: problem.report(context, files, made, evaluation=measured)),
+        (files.edits, lambda: made.edits_.to_bytes(**checksums)),
+        (files.out, lambda: table),
+    ]
+    write_all(asked, force=files.force)
+    _print(output, files, problem, made, measured)
 
 
-def repair_table(
+def _repair(
     output: Output,
     problem: CommandTable,
     estimator: Any,
-    retrained: Any,
     selector: SelectorOptions,
     limits: ConstraintOptions,
-    folds: int | None = None,
-    repeats: int | None = None,
-) -> tuple[FairSHAP, Evaluation | None]:
-    """Repair a table, and measure on folds what the repair does; return both."""
+) -> FairSHAP:
+    """Return the repair of a table."""
     if selector.selector == "iterative":
         instead = "give another selector, or --model the name of a kind"
         check_trainable(estimator, "--selector iterative retrains the model", instead)
@@ -92,39 +105,10 @@ def repair_table(
             f"threshold {repair.threshold_:g}, the most accurate on folds within a standard error of the "
             "best, for at most a point of accuracy."
         )
-    if folds == 0:
-        return repair, None
-    if is_frozen(retrained):
-        output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
-        return repair, None
-    with output.warnings():
-        evaluation = evaluate(
-            estimator=retrained,
-            **problem.inputs,
-            # With the very same estimator, so that a fold's baseline is also the model that is explained.
-            methods={"before": None, "after": with_params(repair, verbose=0)},
-            n_folds=folds,
-            n_repeats=repeats,
-            **output.run.params,
-        )
-    return repair, evaluation
+    return repair
 
 
-def write_repair(
-    context: typer.Context, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Any
-) -> None:
-    """Write the report, the ledger and the table, as far as they are asked for: all or none."""
-    table = problem.source.to_bytes(files.out, repair.edits_)
-    checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
-    asked = [
-        (files.report, lambda: problem.report(context, files, repair, evaluation=measured)),
-        (files.edits, lambda: repair.edits_.to_bytes(**checksums)),
-        (files.out, lambda: table),
-    ]
-    write_all(asked, force=files.force)
-
-
-def print_repair(
+def _print(
     output: Output, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Evaluation | None
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""

@@ -17,9 +17,9 @@ from fairshap.cli._options import (
     RunOptions,
     TaskOptions,
     Texts,
+    names_option,
     option,
     selector_of,
-    split,
 )
 from fairshap.cli._output import Output, print_levels, print_noise
 from fairshap.edits._recipe import describe_counterfactuals
@@ -39,19 +39,17 @@ def tune(
         f"What is minimized: {', '.join(OBJECTIVES)}, where fairness is the mean of DR, DP and EO; or "
         "weights such as dr=1,dp=6.",
     ),
-    selectors: Texts = option(None, "threshold, optimal, iterative; all by default.", metavar="A,B"),
-    counterfactuals: Texts = option(
-        None,
+    selectors: Texts = names_option("threshold, optimal, iterative; all by default."),
+    counterfactuals: Texts = names_option(
         "Rows that get a counterfactual: none, edited, all, or a number for those with at least that risk. "
-        "None by default; counterfactuals need the Python API to be written.",
-        metavar="A,B",
+        "None by default; counterfactuals need the Python API to be written."
     ),
     top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
     """Try many repairs on folds and say which to take."""
     output = Output("tune", run)
-    problem, estimator = open_task(output, task, page, on, limits, trains="tuning trains the model again")
-    more: dict[str, Any] = {"selectors": split(selectors)} if selectors else {}
+    problem, estimator = open_task(output, task, page, on, trains="tuning trains the model again")
+    more: dict[str, Any] = {"selectors": selectors} if selectors else {}
     with output.warnings():
         tuning = try_repairs(
             estimator=estimator,
@@ -59,7 +57,7 @@ def tune(
             objective=_objective(objective),
             max_accuracy_drop=max_accuracy_drop,
             max_edits=max_edits,
-            counterfactuals=[_value(text) for text in split(counterfactuals) or ["none"]],
+            counterfactuals=[_value(text) for text in counterfactuals or ["none"]],
             reject_if=limits.rejections(),
             constraints=limits.constraints(),
             matcher=limits.matcher,
