@@ -156,36 +156,27 @@ def _encode(
     X: pd.DataFrame, spec: Spec, sensitive: str
 ) -> tuple[pd.DataFrame, dict[Hashable, list[Hashable]]]:
     """Return the table as the paper encodes it, and the columns of each category."""
-    names = [name for name in spec.order or X.columns if name == sensitive or name not in spec.without]
-    categories: dict[Hashable, pd.Categorical] = {}
-    labels: dict[Hashable, list[Hashable]] = {}
-    for name in names:
-        labels[name] = [name]
-        if name != sensitive and not pd.api.types.is_numeric_dtype(X[name].dtype):
-            column = X[name]
+    parts: list[Any] = []
+    feature_groups: dict[Hashable, list[Hashable]] = {}
+    for name in spec.order or X.columns:
+        column = X[name]
+        if name == sensitive:
+            numbers = spec.codes.get(name, {spec.sensitive[name]: 1})
+            parts.append(column.astype(object).map(numbers).fillna(0).astype(np.int8))
+        elif name in spec.without:
+            continue
+        elif pd.api.types.is_numeric_dtype(column.dtype):
+            parts.append((column - column.mean()) / column.std(ddof=0))
+        else:
             if spec.unknown is not None:
                 known = column != spec.unknown
                 column = column.where(known, column[known].mode()[0])
-            categories[name] = pd.Categorical(column).remove_unused_categories()
-            labels[name] = [f"{name}={value}" for value in categories[name].categories]
-    columns = [label for name in names for label in labels[name]] + [*spec.constants]
-    # Filled in place: a wide table is not held twice.
-    cells = np.zeros((len(X), len(columns)))
-    at = 0
-    for name in names:
-        if name == sensitive:
-            numbers = spec.codes.get(name, {spec.sensitive[name]: 1})
-            cells[:, at] = X[name].astype(object).map(numbers).fillna(0)
-        elif name in categories:
-            codes = categories[name].codes.astype(np.int64)
-            present = np.flatnonzero(codes >= 0)
-            cells[present, at + codes[present]] = 1.0
-        else:
-            cells[:, at] = (X[name] - X[name].mean()) / X[name].std(ddof=0)
-        at += len(labels[name])
-    cells[:, at:] = 1.0
-    feature_groups = {name: labels[name] for name in categories if len(labels[name]) > 1}
-    return pd.DataFrame(cells, X.index, columns), feature_groups
+            column = column.astype("category").cat.remove_unused_categories()
+            parts.append(pd.get_dummies(column, prefix=name, prefix_sep="=", dtype=np.int8))
+            if parts[-1].shape[1] > 1:
+                feature_groups[name] = [*parts[-1].columns]
+    encoded = pd.concat(parts, axis=1).assign(**dict.fromkeys(spec.constants, 1))
+    return pd.DataFrame(encoded.to_numpy(np.float64), X.index, encoded.columns), feature_groups
 
 
 def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = None) -> Dataset:
