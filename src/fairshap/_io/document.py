@@ -134,7 +134,8 @@ class Document(ABC):
 
     def error(self, text: str, parameter: str | None = None) -> FileFormatError:
         """Return an error that says something of the file."""
-        return FileFormatError(f"{self.source!r} {text}", parameter=parameter)
+        name = "standard input" if self.source == "-" else repr(self.source)
+        return FileFormatError(f"{name} {text}", parameter=parameter)
 
     def release(self) -> None:  # noqa: B027
         """Let go of what only reading needed."""

@@ -28,14 +28,14 @@ _ORDER_MARKS = {
 }
 
 #: First bytes of files that are not text.
-_BEGINNINGS: dict[bytes, str] = {
+_BEGINNINGS = {
     b"PAR1": "a Parquet file (format='parquet')",
     b"PK\x03\x04": "an Excel workbook (format='excel') or a zip archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook, which must be saved as .xlsx first",
-    b"\x1f\x8b": "a file compressed by gzip, whose name should end in .gz",
-    b"BZh": "a file compressed by bzip2, whose name should end in .bz2",
-    b"\xfd7zXZ\x00": "a file compressed by xz, whose name should end in .xz",
-    b"\x28\xb5\x2f\xfd": "a file compressed by zstd, whose name should end in .zst",
+    b"\x1f\x8b": "a file compressed by gzip; decompress it or name it .gz",
+    b"BZh": "a file compressed by bzip2; decompress it or name it .bz2",
+    b"\xfd7zXZ\x00": "a file compressed by xz; decompress it or name it .xz",
+    b"\x28\xb5\x2f\xfd": "a file compressed by zstd; decompress it or name it .zst",
 }
 
 
@@ -54,7 +54,9 @@ class TextDocument(Document):
         self.format = format
         self.delimiter = _check_delimiter(DELIMITERS[format] if delimiter is None else delimiter)
         self.source, self.missing = source, missing
-        _check_text(raw, source)
+        for beginning, what in _BEGINNINGS.items():
+            if raw.startswith(beginning):
+                raise self.error(f"is not text: it begins like {what}.", "format" if "(" in what else None)
         self._decode(raw, encoding)
         self._find_rows()
         self.n_rows = len(self.starts) - 1
@@ -137,17 +139,14 @@ class TextDocument(Document):
         self.starts, self.stops, self._wrapped = starts, stops, wrapped
 
     def _suspect_delimiter(self) -> None:
-        """Raise an error if another delimiter splits the first rows, which this one does not."""
-        sample = self.data[: 1 << 16]
+        """Raise an error if another delimiter splits the first lines, which this one does not."""
+        lines = [line for line in self.data.split(b"\n", 50)[:50] if line.strip()]
         for other in (",", ";", "\t", "|"):
-            starts, stops, width, last_width, *_ = find_rows(sample, ord(other))
-            # The last row may be the first ragged one after many that are not, or be cut with the sample.
-            cut = len(sample) < len(self.data) and int(stops[-1]) == len(sample)
-            even = width == last_width or cut or len(starts) > 50
-            if other != self.delimiter and width > 1 and even:
+            counts = {line.count(other.encode()) for line in lines}
+            if other != self.delimiter and len(counts) == 1 and (count := counts.pop()):
                 raise self.error(
                     f"has one column if it is split at {self.delimiter!r}; its first line seems to be "
-                    f"{width} names with {other!r} between them. Give delimiter={other!r}.",
+                    f"{count + 1} names with {other!r} between them. Give delimiter={other!r}.",
                     "delimiter",
                 )
 
@@ -195,18 +194,6 @@ class TextDocument(Document):
         row = [text] if len(self.names) == 1 else [text, ""]
         csv.writer(line, delimiter=self.delimiter, lineterminator="").writerow(row)
         return line.getvalue()[: None if len(row) == 1 else -1].encode()
-
-
-def _check_text(data: bytes, source: str) -> None:
-    """Raise an error if a file that should be text begins like something else."""
-    for beginning, what in _BEGINNINGS.items():
-        if data.startswith(beginning):
-            kind, compressed, _ = what.partition(", whose name")
-            name, hint = repr(source), what
-            if compressed and source == "-":
-                name, hint = "standard input", f"{kind}; decompress it first"
-            parameter = "format" if "format=" in what else None
-            raise FileFormatError(f"{name} is not text: it begins like {hint}.", parameter=parameter)
 
 
 def _canonical(encoding: str) -> str:

@@ -162,12 +162,7 @@ def load_model(path: Path, *, trust_pickle: bool) -> Any:
 
 def _read_xgboost(path: Path) -> Any:
     model = _xgboost(f"the model {path.name}", enable_categorical=True)
-    try:
-        model.load_model(path)
-    except TypeError as error:
-        if "regressor" not in str(error):
-            raise
-        raise ModelError(f"{str(path)!r} is a regressor; a classifier of two labels is needed.") from error
+    model.load_model(path)
     return model
 
 
@@ -177,10 +172,8 @@ def _read_lightgbm(path: Path) -> Any:
 
     text = path.read_text(encoding="utf-8")
     # LightGBM itself ends the whole process if a file breaks off.
-    if not text.startswith("tree\n"):
-        raise ModelError(f"{str(path)!r} is not a model that LightGBM has saved.")
-    if "\nend of trees" not in text:
-        raise ModelError(f"{str(path)!r} breaks off before the end of its trees; save the model again.")
+    if not text.startswith("tree\n") or "\nend of trees" not in text:
+        raise ModelError(f"{str(path)!r} is not a whole model that LightGBM has saved; save it again.")
     booster = Booster(model_str=text, params={"verbose": -1})
     if "objective=binary" not in booster.model_to_string(num_iteration=1):
         raise ModelError(f"{str(path)!r} is no classifier of two labels.")
@@ -219,12 +212,18 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 def fit_to_table(model: Any, path: Path, problem: CommandTable) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
     the_model = f"the model {str(path)!r}"
-    _arrange_columns(model, the_model, problem)
+    names, columns = _feature_names(model), list(problem.X.columns)
+    if names is not None:
+        _compare_columns(names, columns, the_model, problem)
+        problem.X = problem.X[names]
     _arrange_labels(model, the_model, problem)
     try:
         model.predict(problem.X.head(_TRIED))
     except Exception as error:
-        raise ModelError(f"{the_model} does not take this table: {_short(error)}") from error
+        raise ModelError(
+            f"{the_model} does not take this table, which has {len(columns)} columns beside the target: "
+            f"{_short(error)}"
+        ) from error
 
 
 def _short(error: Exception) -> str:
@@ -235,17 +234,8 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:200]}"
 
 
-def _arrange_columns(model: Any, the_model: str, problem: CommandTable) -> None:
-    names = _feature_names(model)
-    columns = list(problem.X.columns)
-    if names is None:
-        takes = getattr(model, "n_features_in_", len(columns))
-        if takes != len(columns):
-            raise ModelError(
-                f"{the_model} takes {takes} columns, the table has {len(columns)} beside the target: "
-                f"{listing(columns)}; leave the others out with --drop."
-            )
-        return
+def _compare_columns(names: list[str], columns: list[str], the_model: str, problem: CommandTable) -> None:
+    """Raise an error if a model was fitted with other columns than the table has."""
     absent = [column for column in names if column not in columns]
     if absent:
         raise ModelError(
@@ -253,8 +243,7 @@ def _arrange_columns(model: Any, the_model: str, problem: CommandTable) -> None:
             "give the table that it was fitted on, or one of the same columns."
         )
     more = [column for column in columns if column not in names]
-    own = problem.sensitive if isinstance(problem.sensitive, list) else [problem.sensitive]
-    unseen = [column for column in own if column in more]
+    unseen = [column for column in more if column in np.atleast_1d(problem.sensitive)]
     if unseen:
         raise ModelError(
             f"{the_model} does not take {listing(unseen)}, the sensitive column: what it predicts "
@@ -265,7 +254,6 @@ def _arrange_columns(model: Any, the_model: str, problem: CommandTable) -> None:
             f"the table has columns that {the_model} does not take: {listing(more)}; leave them out "
             f"with --drop {shlex.quote(','.join(more))}."
         )
-    problem.X = problem.X[names]
 
 
 def _feature_names(model: Any) -> list[str] | None:
