@@ -24,7 +24,7 @@ def repair(constraints):
         (lambda: repair(EditConstraints(frozen=["agee"])), "frozen"),
         (lambda: FairSHAP(sensitive="sex", privileged="m").fit(X, [0] * 8), "y"),
         (lambda: FairSHAP(sensitive="sex", privileged="m").fit(X.iloc[:0], []), "X"),
-        (lambda: _io.read("german", format="cvs"), "format"),
+        (lambda: _io.read("german", encoding="latin-1"), "encoding"),
         (lambda: _io.read("german", drop=["gender"]), "drop"),
         (lambda: _io.read("germn"), None),
     ],

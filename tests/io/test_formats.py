@@ -255,14 +255,6 @@ def test_the_values_of_a_workbook_s_first_sheet_are_read_and_written(workbook, t
         _io.read(workbook, drop=["sum"], numeric=["mixed"])
 
 
-def test_a_file_without_an_ending_is_read_if_its_format_is_said(tmp_path):
-    path = tmp_path / "table.data"
-    path.write_bytes(TEXT)
-    source = _io.read(path, format="csv")
-    write(source, tmp_path / "out.data")
-    assert (tmp_path / "out.data").read_bytes() == TEXT
-
-
 def test_text_that_begins_like_a_formula_stays_text(tmp_path):
     path, out = tmp_path / "in.xlsx", tmp_path / "out.xlsx"
     book = openpyxl.Workbook()

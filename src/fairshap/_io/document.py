@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -20,18 +20,17 @@ from fairshap.exceptions import ColumnError, FileFormatError
 
 Format: TypeAlias = Literal["csv", "tsv", "parquet", "excel"]
 
-FORMATS: tuple[Format, ...] = get_args(Format)
-
 #: What separates two fields, for the formats that are text.
 DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 
-_ENDINGS: dict[Format, str] = {
-    "csv": ".csv",
-    "tsv": ".tsv .tab",
-    "parquet": ".parquet .pq",
-    "excel": ".xlsx .xlsm",
+_EXTENSIONS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "excel",
 }
-_EXTENSIONS = {extension: known for known, endings in _ENDINGS.items() for extension in endings.split()}
 
 #: How bytes are compressed and restored, by the end of a file's name.
 _CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
@@ -46,25 +45,17 @@ _CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = 
 }
 
 
-def extension_of(path: Path) -> str:
-    """Return what a file's name ends in, apart from the ending of its compression."""
-    return (path.with_suffix("") if path.suffix.lower() in _CODECS else path).suffix.lower()
-
-
-def format_of(path: Path, own: dict[str, Format] | None = None) -> Format:
-    """Return the format that a file's name tells; ``own``, to write it, adds the extension of the source."""
-    extension = extension_of(path)
-    extensions = {**_EXTENSIONS, **(own or {})}
-    if extension not in extensions:
+def format_of(path: Path) -> Format:
+    """Return the format that a file's name tells, apart from the ending of its compression."""
+    extension = (path.with_suffix("") if path.suffix.lower() in _CODECS else path).suffix.lower()
+    if extension not in _EXTENSIONS:
         ending = repr(extension) if extension else "no ending"
-        advice = f"Rename it or give format, one of {listing(FORMATS)}."
         raise FileFormatError(
             f"{str(path)!r} has {ending}, which tells no format; known are {', '.join(_EXTENSIONS)}, "
-            f"each also with {', '.join(_CODECS)}. {advice if own is None else 'Give the file such a name.'}"
-            f"{did_you_mean(extension, list(_EXTENSIONS))}",
-            parameter="format" if own is None else None,
+            f"each also with {', '.join(_CODECS)}. Give the file such a name."
+            f"{did_you_mean(extension, list(_EXTENSIONS))}"
         )
-    return extensions[extension]
+    return _EXTENSIONS[extension]
 
 
 def compress(data: bytes, path: Path) -> bytes:

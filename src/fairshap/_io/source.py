@@ -19,14 +19,12 @@ from fairshap._files import Pathlike
 from fairshap._frames import Kind
 from fairshap._io.document import (
     DELIMITERS,
-    FORMATS,
     Changes,
     Document,
     Format,
     Inferred,
     compress,
     decompress,
-    extension_of,
     format_of,
 )
 from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes, read_excel
@@ -79,11 +77,7 @@ class Source:
 
     def format_for(self, path: Pathlike) -> Format:
         """Return the format in which the table is written to a path."""
-        if os.fspath(path) == "-":
-            return self.document.format
-        # The ending of a file whose format was said when it was read stands for that format.
-        own = {} if self.path is None else {extension_of(self.path): self.document.format}
-        return format_of(Path(path), own)
+        return self.document.format if os.fspath(path) == "-" else format_of(Path(path))
 
     def _whole_frame(self) -> pd.DataFrame:
         """Return all columns, dropped ones too."""
@@ -122,7 +116,6 @@ class Source:
 def read(
     path: Pathlike,
     *,
-    format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
     encoding: str | None = None,
     categorical: Iterable[str] | None = None,
@@ -132,10 +125,10 @@ def read(
 ) -> Source:
     """Return the table of a file, of standard input (``-``) or a built-in one, with what writing it needs.
 
-    A file that has the name of a built-in table is given as ``./name``. The format, delimiter and encoding
-    are for files that are not what their ending says, split at commas or tabs, and in UTF-8. ``categorical``
-    and ``numeric`` override what columns look like. The frame lacks the columns in ``drop``; the file that is
-    written has them. ``missing`` adds to the texts that mean a missing cell, in CSV, TSV and Excel.
+    A file that has the name of a built-in table is given as ``./name``. The delimiter and encoding are for
+    text that is not split at commas or tabs, and not in UTF-8. ``categorical`` and ``numeric`` override what
+    columns look like. The frame lacks the columns in ``drop``; the file that is written has them. ``missing``
+    adds to the texts that mean a missing cell, in CSV, TSV and Excel.
     """
     name, file, dataset = os.fspath(path), None, None
     asked = {"categorical": [*(categorical or ())], "numeric": [*(numeric or ())], "drop": [*(drop or ())]}
@@ -145,38 +138,31 @@ def read(
             f"{listing(both)} cannot be both numeric and categorical; name each in one of them.",
             parameter="numeric",
         )
+    form: Format | None = "csv"
     if name in datasets.names():
-        if format or delimiter or encoding:
-            raise InputError(
-                f"{name!r} is a built-in table; format, delimiter and encoding are for files.",
-                parameter="format" if format else "delimiter" if delimiter else "encoding",
-            )
-        dataset, raw = datasets.load(name), stored_bytes(name)
-        document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}), name)
+        form, dataset, raw = None, datasets.load(name), stored_bytes(name)
+    elif name == "-":
+        raw = _read_input()
     else:
-        file = None if name == "-" else Path(name)
-        if format not in (None, *FORMATS):
-            hint = did_you_mean(format, FORMATS)
-            raise InputError(
-                f"format={format!r} is not known; formats are {listing(FORMATS)}.{hint}", parameter="format"
-            )
-        raw = _read_input() if file is None else _read_bytes(file)
-        form = format or ("csv" if file is None else format_of(file))
-        content = raw if file is None else decompress(raw, file)
-        texts = MISSING | {text.strip() for text in missing or ()}
-        if not content:
-            raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
-        if form in DELIMITERS:
-            document = TextDocument(content, name, form, delimiter, encoding, texts)
-        elif delimiter is not None or encoding is not None:
-            raise InputError(
-                f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form}.",
-                parameter="encoding" if delimiter is None else "delimiter",
-            )
-        elif form == "excel":
-            document = read_excel(content, name, texts)
-        else:
-            document = ParquetDocument(content, name)
+        file = Path(name)
+        raw, form = _read_bytes(file), format_of(file)
+    if form not in DELIMITERS and (delimiter or encoding):
+        raise InputError(
+            f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form or 'a built-in table'}.",
+            parameter="delimiter" if delimiter else "encoding",
+        )
+    content = raw if file is None else decompress(raw, file)
+    if not content:
+        raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
+    texts = MISSING | {text.strip() for text in missing or ()}
+    if dataset is not None:
+        document: Document = FrameDocument(dataset.X.assign(**{str(dataset.y.name): dataset.y}), name)
+    elif form == "parquet":
+        document = ParquetDocument(content, name)
+    elif form == "excel":
+        document = read_excel(content, name, texts)
+    else:
+        document = TextDocument(content, name, form or "csv", delimiter, encoding, texts)
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)

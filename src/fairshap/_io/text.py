@@ -29,8 +29,8 @@ _ORDER_MARKS = {
 
 #: First bytes of files that are not text.
 _BEGINNINGS = {
-    b"PAR1": "a Parquet file (format='parquet')",
-    b"PK\x03\x04": "an Excel workbook (format='excel') or a zip archive",
+    b"PAR1": "a Parquet file; name it .parquet",
+    b"PK\x03\x04": "an Excel workbook or a zip archive; name a workbook .xlsx",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook, which must be saved as .xlsx first",
     b"\x1f\x8b": "a file compressed by gzip; decompress it or name it .gz",
     b"BZh": "a file compressed by bzip2; decompress it or name it .bz2",
@@ -56,7 +56,7 @@ class TextDocument(Document):
         self.source, self.missing = source, missing
         for beginning, what in _BEGINNINGS.items():
             if raw.startswith(beginning):
-                raise self.error(f"is not text: it begins like {what}.", "format" if "(" in what else None)
+                raise self.error(f"is not text: it begins like {what}.")
         self._decode(raw, encoding)
         self._find_rows()
         self.n_rows = len(self.starts) - 1

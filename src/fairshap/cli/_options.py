@@ -29,7 +29,7 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals delimiter drop editable encoding force format frozen group matcher "
+    "budget categorical counterfactuals delimiter drop editable encoding force frozen group matcher "
     "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
     "selector selectors sensitive target threshold"
 )
@@ -108,7 +108,6 @@ class FileOptions:
         None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
     )
     encoding: str | None = option(None, "Of a text file, if not UTF-8.", _TABLE, metavar="NAME")
-    format: str | None = option(None, "csv, tsv, parquet or excel, if the ending does not say.", _TABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,9 +19,6 @@ from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairW
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
-
-# What turns the direction of the text after it.
-_TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class Output:
@@ -110,10 +106,7 @@ def plain(value: Any) -> Any:
 
 def visible(text: str) -> str:
     """Return a text with escapes for whatever would control a terminal: cells are data."""
-    return "".join(
-        ascii(char)[1:-1] if char != "\n" and (unicodedata.category(char) == "Cc" or char in _TURNS) else char
-        for char in text
-    )
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def show(cell: Any) -> str:

@@ -52,17 +52,15 @@ class CommandTable:
         return {"X": self.X, "y": self.y, **self.who, "positive": self.positive}
 
     def describe(self) -> dict[str, Any]:
-        """Return the table, its columns and the model as JSON takes them."""
-        privileged = self.privileged
+        """Return the table, its columns and the model, for the JSON."""
         data = {
             "name": self.source.name,
             "sha256": self.source.checksum,
             "rows": len(self.X),
             "columns": {name: self.source.inferred[name].kind for name in self.X.columns},
             "target": self.target,
-            "positive": plain(self.positive),
-            "sensitive": self.sensitive,
-            "privileged": str(privileged) if isinstance(privileged, pd.Interval) else plain(privileged),
+            "positive": self.positive,
+            **self.who,
             "repaired": self.repaired is not None,
             "repair": None if self.repaired is None else asdict(self.repaired),
         }
