@@ -49,11 +49,6 @@ def new_axes(n: int = 1, ax: Any = None, *, size: tuple[float, float] = (5.0, 3.
     return ax
 
 
-def new_figure() -> Any:
-    """Return a figure that pyplot does not know, for a file: a notebook must not show it."""
-    return import_extra("matplotlib.figure", "drawing", "plots").Figure(layout="constrained")
-
-
 def draw_matching(
     matched: Floats, random: Floats, columns: Sequence[str], differences: Floats, ax: Any = None
 ) -> Any:
@@ -213,7 +208,9 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
     return ax
 
 
-def draw_thresholds(thresholds: Floats, cells: Floats, risk: Floats, chosen: int, ax: Any = None) -> Any:
+def draw_thresholds(
+    thresholds: Sequence[float], cells: Sequence[int], risk: Sequence[float], chosen: int, ax: Any = None
+) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
     ax = new_axes(1, ax, size=(7.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)

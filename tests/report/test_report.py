@@ -485,7 +485,7 @@ def test_both_routes_have_the_same_report(audit, monkeypatch):
         lines = column_lines(page.data)[0]
         assert all(line["rows"] >= line["edits"] for line in lines)
         counts = [(line["name"], line["rows"], line["edits"]) for line in lines]
-        edits, swept = ledger(page.data, redact=False), page.sweep.cells.tolist()
+        edits, swept = ledger(page.data, redact=False), list(page.sweep.cells)
         seen.append((model.explanation_.route, counts, rows, edits, swept))
     assert [route for route, *_ in seen] == ["trees", "model calls: the table is small"]
     assert seen[0][1:] == seen[1][1:]

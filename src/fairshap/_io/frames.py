@@ -124,17 +124,12 @@ def _change(table: Any, changes: Changes, chosen: Ints) -> Any:
 class FrameDocument(Document):
     """A table in memory, written by its values: a built-in one, or the first sheet of a workbook.
 
-    ``missing``, if it is given, are texts that mean a missing cell, and text is looked at for numbers.
+    ``missing`` are the texts of a sheet that mean a missing cell; its other texts may be numbers.
     """
 
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        source: str,
-        format: Format = "csv",  # noqa: A002
-        missing: frozenset[str] | None = None,
-    ) -> None:
-        self.frame, self.source, self.format, self.missing = frame, source, format, missing
+    def __init__(self, frame: pd.DataFrame, source: str, missing: frozenset[str] | None = None) -> None:
+        self.frame, self.source, self.missing = frame, source, missing
+        self.format = "csv" if missing is None else "excel"
         self.set_names(map(cell_text, frame.columns))
 
     def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
@@ -165,7 +160,7 @@ def read_excel(raw: bytes, source: str, missing: frozenset[str]) -> FrameDocumen
     if len(sheet) < 2:
         what = "has the names of columns and no rows" if len(sheet) else "is empty"
         raise FileFormatError(f"the first sheet of {source!r} {what}.")
-    return FrameDocument(sheet.iloc[1:].set_axis(sheet.iloc[0], axis=1), source, "excel", missing)
+    return FrameDocument(sheet.iloc[1:].set_axis(sheet.iloc[0], axis=1), source, missing)
 
 
 def frame_to_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002

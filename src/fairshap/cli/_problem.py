@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -182,14 +181,10 @@ def _read_range(first: str | None, last: str | None) -> pd.Interval:
 
 def _find(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
     """Return the value of a column that the text of an option stands for."""
+    number = pd.to_numeric(text, errors="coerce")
     for value in values:
-        if str(value) == text:
+        if str(value) == text or (not isinstance(value, str) and value == number):
             return value
-    with suppress(ValueError):
-        number = float(text)
-        for value in values:
-            if not isinstance(value, str) and isinstance(plain(value), (int, float)) and value == number:
-                return value
     known = [plain(value) for value in values]
     raise error(
         f"--{option} {shlex.quote(text)} does not occur in column {column!r}, which holds {listing(known)}."

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,7 +11,6 @@ from fairshap._crossval import MEASURES, CrossValidation, Evaluation, Trial, jud
 from fairshap._frames import show
 from fairshap._models import copy_estimator, is_frozen
 from fairshap._problem import Problem, Target
-from fairshap._typing import Floats
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
@@ -125,17 +124,16 @@ class ReportData:
         return float(self.certificate.dr_before[known].mean()), float(self.certificate.dr_after[known].mean())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sweep:
+class Sweep(NamedTuple):
     """The cells and rows that each threshold would edit, and the explained model's mean risk after that.
 
     ``chosen`` is the position of the repair's own threshold, -1 if it is not among them.
     """
 
-    thresholds: Floats
-    cells: Any
-    rows: Any
-    risk: Floats
+    thresholds: tuple[float, ...]
+    cells: tuple[int, ...]
+    rows: tuple[int, ...]
+    risk: tuple[float, ...]
     chosen: int
 
     @classmethod
@@ -145,10 +143,9 @@ class Sweep:
         is_usable = bool(0 < taken < np.inf)
         if not is_usable:
             taken = float(np.nan_to_num(data.explanation.values).max(initial=1e-3))
-        thresholds = taken * np.array(_MULTIPLES)
-        cells, rows, risk = zip(*(_try(data, threshold) for threshold in thresholds.tolist()), strict=True)
-        chosen = _MULTIPLES.index(1.0) if is_usable else -1
-        return cls(thresholds, np.array(cells), np.array(rows), np.array(risk), chosen)
+        lines = [(float(f"{taken * one:.4g}"), *_try(data, taken * one)) for one in _MULTIPLES]
+        thresholds, cells, rows, risk = zip(*lines, strict=True)
+        return cls(thresholds, cells, rows, risk, _MULTIPLES.index(1.0) if is_usable else -1)
 
 
 def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
@@ -158,12 +155,12 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     rows, replaced = kind(threshold, by_column=by_column).choose(explanation, data.recipe.constraints)
     risk = data.certificate.dr_before.copy()
     if not len(rows):
-        return 0, 0, float(np.nanmean(risk))
+        return 0, 0, round(float(np.nanmean(risk)), 6)
     references, features = explanation.best[rows], explanation.features
     differ = data.problem.table.differ(rows, references)[:, : len(features.of_column)]
     cells = int((differ & replaced[:, features.of_column]).sum())
     risk[rows] = risk_when_replaced(explanation.risk_function, features, rows, references, replaced)
-    return cells, len(rows), float(np.nanmean(risk))
+    return cells, len(rows), round(float(np.nanmean(risk)), 6)
 
 
 # ---- held-out measures

@@ -19,7 +19,7 @@ from fairshap._crossval import MEASURES
 from fairshap._files import write_atomically
 from fairshap._frames import Table, show
 from fairshap._messages import import_extra
-from fairshap._plotting import BLUE, GREY, ORANGE, draw_fairness, draw_risks, draw_thresholds, new_figure
+from fairshap._plotting import BLUE, GREY, ORANGE, draw_fairness, draw_risks, draw_thresholds
 from fairshap._problem import Target
 from fairshap._problem.target import exceeds
 from fairshap._typing import Native
@@ -114,8 +114,8 @@ class Report:
 
     def plot_thresholds(self, ax: Any = None) -> Any:
         """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""
-        sweep = self.sweep
-        return draw_thresholds(sweep.thresholds, sweep.cells, sweep.risk, sweep.chosen, ax)
+        thresholds, cells, _, risk, chosen = self.sweep
+        return draw_thresholds(thresholds, cells, risk, chosen, ax)
 
 
 def report_repair(
@@ -183,7 +183,7 @@ def _read(name: str) -> str:
 
 def _context(report: Report, redact: bool) -> dict[str, Any]:
     """Return what the sections show, beside what they take from the data themselves."""
-    data, sweep, certificate = report.data, report.sweep, report.data.certificate
+    data, certificate = report.data, report.data.certificate
     lines, n_hidden = column_lines(data)
     risen = exceeds(certificate.dr_after, certificate.dr_before, data.explanation.unit)
     plots: dict[str, Any] = {
@@ -214,13 +214,7 @@ def _context(report: Report, redact: bool) -> dict[str, Any]:
         "matching": matching,
         "n_edited": int(certificate.edited.sum()),
         "n_risen": int(risen[certificate.edited].sum()),
-        "sweep": {
-            "thresholds": [float(f"{value:.4g}") for value in sweep.thresholds],
-            "cells": sweep.cells.tolist(),
-            "rows": sweep.rows.tolist(),
-            "risk": [round(value, 6) for value in sweep.risk.tolist()],
-            "chosen": sweep.chosen,
-        },
+        "sweep": report.sweep._asdict(),
         "rows": riskiest_rows(data, redact),
         "ledger": ledger(data, redact),
         "figure": lambda name, description: to_svg(name, description, plots[name]),
@@ -253,15 +247,14 @@ def checksum_of(table: Table) -> str:
 
 def to_svg(name: str, description: str, draw: Callable[[Any], Any]) -> str:
     """Return what is drawn on a new figure as SVG, its ids beginning with a name that no other figure has."""
-    import matplotlib as mpl
-
+    mpl = import_extra("matplotlib", "the report", "report")
     file = io.StringIO()
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # The browser has the letters that matplotlib's own font lacks; a busy machine is slow at a legend.
         for said in ("Glyph .* missing from", "Matplotlib currently does not support", "Creating legend"):
             warnings.filterwarnings("ignore", said)
         # Not one of pyplot's: it would be shown once more below the page in a notebook.
-        figure = new_figure()
+        figure = import_extra("matplotlib.figure", "the report", "report").Figure(layout="constrained")
         draw(figure)
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
