@@ -3,7 +3,7 @@
 from fairshap._crossval.evaluation import Evaluation
 from fairshap._crossval.folds import judge, make_folds, shuffled_risk
 from fairshap._crossval.measures import GAPS, MEASURES, MIN_COMPARED
-from fairshap._crossval.objective import OBJECTIVES, check_objective
+from fairshap._crossval.objective import OBJECTIVES
 from fairshap._crossval.trials import THRESHOLDS, CrossValidation, Trial, best_threshold, with_params
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Evaluation",
     "Trial",
     "best_threshold",
-    "check_objective",
     "judge",
     "make_folds",
     "shuffled_risk",
