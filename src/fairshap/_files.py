@@ -35,10 +35,10 @@ def write_atomically(path: Pathlike, write: Callable[[BinaryIO], object], *, for
     A link stays a link: the file that it points to is replaced. A device such as ``/dev/stdout`` is written
     to directly. An existing file is replaced only with ``force``, and keeps its permissions.
     """
-    check_target(path, force=force)
     given = Path(path)
     target = given.resolve()
     try:
+        check_target(path, force=force)
         if given.exists() and not given.is_file():
             with given.open("wb") as file:
                 write(file)
