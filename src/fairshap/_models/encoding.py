@@ -1,11 +1,12 @@
 """Categories as numbers: fairshap's own encoding, and how models number them by themselves."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -174,6 +175,30 @@ def _kinds(values: Iterable[Hashable]) -> set[str]:
     """Return what the values are, in so far as one kind never equals another."""
     kinds = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
     return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
+
+
+class EncodedTable(NamedTuple):
+    """A table behind the encoding, column by column: its encodings, and which of them each row has."""
+
+    columns: list[tuple[Floats, Any]]
+
+    @classmethod
+    def of(cls, steps: list[Any], table: Table) -> "EncodedTable | None":
+        """Return the table behind some steps, None unless these are the encoding alone, as an array."""
+        if [type(step) for step in steps] != [ColumnEncoder] or not hasattr(steps[0], "columns_"):
+            return None
+        if get_config()["transform_output"] != "default" or hasattr(steps[0], "_sklearn_output_config"):
+            return None
+        validate_data(steps[0], table.native, skip_check_array=True, reset=False)
+        return cls([column.read(table, j) for j, column in enumerate(steps[0].columns_)])
+
+    def mix(self, sources: Sequence[Ints]) -> Floats:
+        """Return encoded rows, whose column j is that of the rows ``sources[j]``."""
+        parts = [
+            values[rows if isinstance(which, slice) else which[rows]]
+            for (values, which), rows in zip(self.columns, sources, strict=True)
+        ]
+        return np.hstack(parts)
 
 
 class Numbering(NamedTuple):
