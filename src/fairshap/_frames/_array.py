@@ -1,13 +1,13 @@
 """Numpy arrays as tables: columns are positions, there is no index."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairshap._frames._stores import Cells, Kind, NewColumn, Store, exceeds_floats, factorize
+from fairshap._frames._stores import Cells, NewColumn, Store, exceeds_floats, factorize
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import ColumnError, InputError
 
@@ -46,35 +46,18 @@ class ArrayStore(Store):
             advice = f"X has {width} columns, 0 to {width - 1}."
         raise ColumnError(f"{parameter}={name!r} is not a column of X. {advice}", parameter=parameter)
 
-    def kind(self, column: int) -> Kind:
-        if self.native.dtype.kind in "iu":
-            cells = self.native[:, column]
-            return "category" if exceeds_floats(cells.min(), cells.max()) else "numeric"
-        if self.native.dtype.kind in "bf":
-            return "numeric"
-        return "category" if self._as_numbers(column) is None else "numeric"
-
-    def _as_numbers(self, column: int) -> Floats | None:
-        cells = self.native[:, column]
-        if cells.dtype.kind in "US":
-            return None
-        if cells.dtype.kind != "O":
+    def read(self, column: int) -> Floats | Codes:
+        cells, kind = self.native[:, column], self.native.dtype.kind
+        if kind in "bf" or (kind in "iu" and not exceeds_floats(cells.min(), cells.max())):
             return cells.astype(np.float64)
         # Text that looks like a number is text: only real numbers make a numeric column.
         present = cells[~pd.isna(cells)]
-        if any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
-            return None
-        try:
-            return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
-        except (TypeError, ValueError):
-            return None
-
-    def numbers(self, column: int) -> Floats:
-        # It is asked for those of numeric columns only.
-        return cast("Floats", self._as_numbers(column))
-
-    def codes(self, column: int) -> Codes:
-        return factorize(self.native[:, column], column)
+        if kind == "O" and not any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
+            try:
+                return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
+            except (TypeError, ValueError):
+                pass
+        return factorize(cells, column)
 
     def values(self, column: int, rows: Ints) -> list[Any]:
         return list(self.native[rows, column].tolist())

@@ -12,7 +12,7 @@ from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_l
 from numpy.typing import NDArray
 
 from fairshap._frames._array import ArrayStore
-from fairshap._frames._stores import NarwhalsStore, PandasStore, Store
+from fairshap._frames._stores import NarwhalsStore, PandasStore, Store, factorize, first_rows
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import listing
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Hashes, Ints, Native
@@ -56,18 +56,20 @@ class Table:
         if not all(shape):
             what = "is empty: 0 sample(s)" if not shape[0] else "has no columns: 0 feature(s)"
             raise InputError(f"X {what} (shape={shape}) while a minimum of 1 is required.", parameter="X")
-        is_numeric = np.array([store.kind(column) == "numeric" for column in range(shape[1])])
-        numeric, category = np.flatnonzero(is_numeric), np.flatnonzero(~is_numeric)
+        is_numeric = np.ones(shape[1], dtype=np.bool_)
         if store.is_array and store.native.dtype.kind == "f":
             # Without a copy where the array is one of float64 already.
-            numbers = store.native.astype(np.float64, copy=False)
+            numbers, codes = store.native.astype(np.float64, copy=False), np.empty((shape[0], 0), np.int32)
         else:
-            numbers = np.empty((shape[0], len(numeric)), dtype=np.float64, order="F")
-            for k, column in enumerate(numeric):
-                numbers[:, k] = store.numbers(int(column))
-        codes = np.empty((shape[0], len(category)), dtype=np.int32, order="F")
-        for k, column in enumerate(category):
-            codes[:, k] = store.codes(int(column))
+            # Room for all columns in either: what stays empty takes no memory.
+            numbers, codes = np.empty(shape, order="F"), np.empty(shape, dtype=np.int32, order="F")
+            for column in range(shape[1]):
+                cells = store.read(column)
+                is_numeric[column] = cells.dtype.kind == "f"
+                same = is_numeric[:column] == is_numeric[column]
+                (numbers if is_numeric[column] else codes)[:, np.count_nonzero(same)] = cells
+            numbers, codes = numbers[:, : is_numeric.sum()], codes[:, : (~is_numeric).sum()]
+        numeric, category = np.flatnonzero(is_numeric), np.flatnonzero(~is_numeric)
         infinite = np.isinf(numbers).any(axis=0)
         if infinite.any():
             names = [store.names[column] for column in numeric[infinite]]
@@ -116,10 +118,12 @@ class Table:
 
     def distinct(self, position: int) -> Ints:
         """Return the rows in which the values of a column, missing ones aside, stand first."""
+        return first_rows(self.numbered(position))
+
+    def numbered(self, position: int) -> Codes:
+        """Return the values of a column numbered in the order of appearance, -1 where one is missing."""
         cells = self.column(position)
-        present = np.flatnonzero(cells >= 0 if cells.dtype.kind == "i" else ~np.isnan(cells))
-        _, first = np.unique(cells[present], return_index=True)
-        return np.sort(present[first])
+        return factorize(cells, self.names[position]) if cells.dtype.kind == "f" else cells
 
     def above(self, R: Native) -> "Table":
         """Return this table with the rows of R, one for each row and with the same columns, below it."""
@@ -246,7 +250,7 @@ class Players:
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""
-        return cells if len(self.names) == len(self.of_column) else self.count(cells) > 0
+        return np.asarray(self.count(cells) > 0)
 
     def count(self, cells: Bools) -> AnyCodes:
         """Return how many cells of each player differ."""

@@ -161,7 +161,8 @@ class FrameDocument(Document):
                 f"column {series.name!r} is to be numeric, but holds a cell that is no number: {error}.",
                 parameter="numeric",
             ) from error
-        return series, Inferred(asked or open_store(self.frame).kind(position))
+        is_numeric = open_store(self.frame).read(position).dtype.kind == "f"
+        return series, Inferred(asked or ("numeric" if is_numeric else "category"))
 
 
 class ExcelDocument(Document):

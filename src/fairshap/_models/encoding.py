@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairshap._frames import Table, factorize
+from fairshap._frames import Table
 from fairshap._kernels.neighbors.distance import mean_and_scale
 from fairshap._models.scorer import NotNativeError
-from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
 
 #: What a missing category is called among the categories; no cell is a tuple of this kind.
@@ -161,9 +161,7 @@ class _Category:
 def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
     """Return the values of a column, a missing one as a value of its own, and which each row has."""
     values: list[Hashable] = list(table.store.values(column, table.distinct(column)))
-    cells = table.column(column)
-    # Both number the values in the order of their appearance.
-    codes = (factorize(cells, table.names[column]) if table.is_numeric(column) else cells).astype(np.int64)
+    codes = table.numbered(column).astype(np.int64)
     missing = codes < 0
     if missing.any():
         values.append(_MISSING)
@@ -258,7 +256,7 @@ def recode(values: Floats, numbering: Numbering) -> Floats:
 def category_numbers(table: Table, column: int, numbering: Numbering | None) -> Floats:
     """Return the number that a model has for each code of a column's categories, a missing value's last."""
     cells, name = table.column(column), table.names[column]
-    values = table.store.values(column, first_rows(cells))
+    values = table.store.values(column, table.distinct(column))
     if numbering is None:
         if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
             return np.array([*values, np.nan], dtype=np.float64)
@@ -268,12 +266,3 @@ def category_numbers(table: Table, column: int, numbering: Numbering | None) -> 
         raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
     missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
     return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])
-
-
-def first_rows(codes: Codes) -> Ints:
-    """Return the row in which each code, from 0 on, stands first."""
-    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    present = np.flatnonzero(codes >= 0)[::-1]
-    # Of several rows that write to one place, the last stays: here the first one of the table.
-    first[codes[present]] = present
-    return first

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from fairshap._frames import Store, Table, factorize, is_missing, open_store, read_column, show
+from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
 from fairshap._messages import listing, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
@@ -271,10 +271,9 @@ def warn_of_copies(problem: Problem) -> None:
     names, side = problem.table.names, problem.groups.side.astype(np.int64)
     attributes = [(problem.groups.name, side)]
     if len(problem.columns) > 1:
-        for column in problem.columns:
-            # Where it is missing, the row is on no side.
-            codes = factorize(problem.table.column(column), names[column])
-            attributes.append((names[column], np.where(side < 0, -1, codes)))
+        # Where one is missing, the row is on no side.
+        codes = ((names[j], problem.table.numbered(j)) for j in problem.columns)
+        attributes += [(name, np.where(side < 0, -1, code)) for name, code in codes]
     found = [
         f"{' with '.join(repr(names[column]) for column in columns)} tells {name!r} exactly"
         for name, attribute in attributes
@@ -307,15 +306,16 @@ def _find_copies(problem: Problem, attribute: Ints) -> Iterator[tuple[int, ...]]
     whole = _Telling(problem.table, np.flatnonzero(attribute >= 0), attribute)
     parts = []
     for column in range(len(problem.table.names)):
-        if column in problem.columns or not 1 < first.n_values(column) <= _MOST_VALUES:
+        told = first.told(column)
+        if column in problem.columns or not 1 < len(told) <= _MOST_VALUES:
             continue
-        if first.tell(column) and whole.tell_for_sure(column):
+        if told.all() and whole.tell_for_sure(column):
             yield (column,)
-        elif first.told(column).any():
+        elif told.any():
             parts.append(column)
     if len(parts) <= _MOST_COLUMNS:
         for pair in combinations(parts, 2):
-            if first.tell(*pair) and whole.tell_for_sure(*pair):
+            if first.told(*pair).all() and whole.tell_for_sure(*pair):
                 yield pair
 
 
@@ -328,40 +328,34 @@ class _Telling:
 
     def codes(self, *columns: int) -> Ints:
         """Return for each row the number of its value in a column, or of its values in two."""
-        code = np.zeros(len(self.rows), dtype=np.int64)
         for column in columns:
             if column not in self.known:
+                # A missing value is a value too.
                 cells = self.table.column(column)[self.rows]
-                # A missing number is -1; it is a value too.
-                self.known[column] = factorize(cells, self.table.names[column]).astype(np.int64) + 1
-            code = code * (self.known[column].max() + 1) + self.known[column]
-        return code
-
-    def n_values(self, column: int) -> int:
-        return int(np.count_nonzero(np.bincount(self.codes(column))))
+                self.known[column], _ = pd.factorize(cells, use_na_sentinel=False)
+        first, *others = (self.known[column] for column in columns)
+        return pd.factorize(first * (others[0].max() + 1) + others[0])[0] if others else first
 
     def told(self, *columns: int) -> Ints:
         """Return how many rows each value has, 0 if these do not all have the same attribute."""
         code = self.codes(*columns)
-        attribute = np.empty(code.max() + 1, dtype=np.int64)
-        attribute[code] = self.attribute
         counts = np.bincount(code)
+        attribute = np.empty(len(counts), dtype=np.int64)
+        attribute[code] = self.attribute
         counts[code[attribute[code] != self.attribute]] = 0
         return counts
-
-    def tell(self, *columns: int) -> bool:
-        return int(self.told(*columns).sum()) == len(self.rows)
 
     def tell_for_sure(self, *columns: int) -> bool:
         """Say whether they tell it by few values that are frequent enough for that to be no chance."""
         most = min(_MOST_VALUES, len(self.rows) // _ROWS_A_VALUE)
         # Each by itself first: two columns of many values have too many together to be counted.
-        if not all(self.n_values(j) <= most and self.told(j).max() >= _ROWS_A_VALUE for j in columns):
-            return False
-        n_values = np.count_nonzero(self.told(*columns))
-        if n_values > most or not self.tell(*columns):
+        for told in (self.told(column) for column in columns):
+            if len(told) > most or told.max() < _ROWS_A_VALUE:
+                return False
+        told = self.told(*columns)
+        if len(told) > most or not told.all():
             return False
         # So many ways to deal the attribute out to the rows; and at most so many that are told by the column.
         counts = np.bincount(self.attribute)
         ways = gammaln(len(self.rows) + 1) - gammaln(counts + 1).sum()
-        return bool(n_values * np.log(np.count_nonzero(counts)) - ways < _CHANCE)
+        return bool(len(told) * np.log(np.count_nonzero(counts)) - ways < _CHANCE)
