@@ -1,14 +1,16 @@
-"""Tables in the user's own type: what is asked of all of them, and the frames."""
+"""Tables in the user's own type: what is asked of all of them, the arrays and the frames."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fairshap._messages import did_you_mean, listing
 from fairshap._typing import AnyCodes, Codes, Floats, Ints, Native
@@ -23,6 +25,7 @@ Cells: TypeAlias = tuple[Ints, Sequence[Any]]
 NewColumn: TypeAlias = tuple[Hashable, Any]
 
 
+wrong_table = partial(InputError, parameter="X")
 # What categories are made of.
 _CATEGORIES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time)
 
@@ -83,6 +86,77 @@ class Store(ABC):
         """Return these rows and below them the other's; a cell that the column cannot hold is an error."""
 
 
+class ArrayStore(Store):
+    """A two-dimensional numeric, boolean or object array: columns are positions, there is no index."""
+
+    is_array = True
+    library = "pandas"
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        if array.ndim != 2:
+            raise wrong_table(
+                f"X must have two dimensions, rows and columns; it has shape {array.shape}. "
+                "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+            )
+        if array.dtype.kind == "c":
+            raise wrong_table("Complex data not supported: X holds complex numbers.")
+        if array.dtype.kind not in "biufOUS":
+            raise wrong_table(
+                f"X is an array of type {array.dtype}; give numbers, booleans, strings or objects, or a data "
+                "frame."
+            )
+        self.native: NDArray[Any] = array
+        self.names = tuple(range(array.shape[1]))
+        self.n_rows = array.shape[0]
+
+    def position(self, name: Any, parameter: str = "column") -> int:
+        width = len(self.names)
+        advice = "X is an array: give the column's position, or give X as a data frame with column names."
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            if -width <= name < width:
+                return int(name) % width
+            advice = f"X has {width} columns, 0 to {width - 1}."
+        raise ColumnError(f"{parameter}={name!r} is not a column of X. {advice}", parameter=parameter)
+
+    def read(self, column: int) -> Floats | Codes:
+        cells, kind = self.native[:, column], self.native.dtype.kind
+        if kind in "bf" or (kind in "iu" and not exceeds_floats(cells.min(), cells.max())):
+            return cells.astype(np.float64)
+        # Text that looks like a number is text: only real numbers make a numeric column.
+        present = cells[~pd.isna(cells)]
+        if kind == "O" and not any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
+            try:
+                return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
+            except (TypeError, ValueError):
+                pass
+        return factorize(cells, column)
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        return list(self.native[rows, column].tolist())
+
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
+        mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
+        for column, rows in enumerate(sources):
+            mixed[:, column] = self.native[rows, column]
+        return np.ascontiguousarray(mixed)
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        own = [column for column in columns if isinstance(column, int)]
+        if len(own) == len(columns):
+            return self.native[:, own]
+        parts = [self.native[:, part] if isinstance(part, int) else part[1] for part in columns]
+        return np.column_stack(parts)
+
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        changed = self.native.copy()
+        for column, (rows, values) in cells.items():
+            changed[rows, column] = values
+        return changed
+
+    def stack(self, other: Store) -> "ArrayStore":
+        return ArrayStore(np.concatenate([self.native, other.native]))
+
+
 class FrameStore(Store):
     """What all frames share, read through narwhals."""
 
@@ -122,10 +196,9 @@ class FrameStore(Store):
         elif dtype in _CATEGORIES or series.null_count() == self.n_rows:
             return self.codes(column)
         else:
-            raise InputError(
+            raise wrong_table(
                 f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
-                "booleans, strings and categories. Convert the column or drop it.",
-                parameter="X",
+                "booleans, strings and categories. Convert the column or drop it."
             )
         return np.asarray(series.to_numpy(), dtype=np.float64)
 
@@ -229,9 +302,8 @@ class NarwhalsStore(FrameStore):
         array = self.series(column).to_arrow()
         if isinstance(array, pa.ChunkedArray):
             array = array.unify_dictionaries().combine_chunks()
-        encoded: Any = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         # A dictionary may hold values that do not occur, in any order: number them anew.
-        return factorize(encoded.indices.to_numpy(zero_copy_only=False), self.names[column])
+        return factorize(array.dictionary_encode().indices.to_numpy(zero_copy_only=False), self.names[column])
 
     def values(self, column: int, rows: Ints) -> list[Any]:
         # Arrow keeps nanoseconds, which Python's own dates do not have.

@@ -11,8 +11,15 @@ import scipy.sparse
 from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
 from numpy.typing import NDArray
 
-from fairshap._frames._array import ArrayStore
-from fairshap._frames._stores import NarwhalsStore, PandasStore, Store, factorize, first_rows
+from fairshap._frames._stores import (
+    ArrayStore,
+    NarwhalsStore,
+    PandasStore,
+    Store,
+    factorize,
+    first_rows,
+    wrong_table,
+)
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import listing
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Hashes, Ints, Native
@@ -34,8 +41,13 @@ _REFUSED: tuple[tuple[Callable[[Any], bool], str], ...] = (
 class Table:
     """A table as the other layers see it."""
 
-    #: The user's own rows and columns.
+    #: The user's own rows and columns, and their frame or array as it was given.
     store: Store
+    native: Native
+    #: The column names; positions for an array.
+    names: tuple[Hashable, ...]
+    n_rows: int
+    is_array: bool
     #: The positions of the columns of either kind; together they are all columns.
     numeric_columns: Ints
     category_columns: Ints
@@ -55,7 +67,7 @@ class Table:
         shape = (store.n_rows, len(store.names))
         if not all(shape):
             what = "is empty: 0 sample(s)" if not shape[0] else "has no columns: 0 feature(s)"
-            raise InputError(f"X {what} (shape={shape}) while a minimum of 1 is required.", parameter="X")
+            raise wrong_table(f"X {what} (shape={shape}) while a minimum of 1 is required.")
         is_numeric = np.ones(shape[1], dtype=np.bool_)
         if store.is_array and store.native.dtype.kind == "f":
             # Without a copy where the array is one of float64 already.
@@ -74,32 +86,12 @@ class Table:
         if infinite.any():
             names = [store.names[column] for column in numeric[infinite]]
             first = int(np.isinf(numbers).any(axis=1).argmax())
-            raise InputError(
+            raise wrong_table(
                 f"X holds infinite values (inf) in column {listing(names)}, first in row {first}. "
-                "Replace them by a finite number or a missing value.",
-                parameter="X",
+                "Replace them by a finite number or a missing value."
             )
-        return cls(store, numeric, category, numbers, codes)
-
-    @property
-    def native(self) -> Native:
-        """The frame or array that the user gave."""
-        return self.store.native
-
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        """The column names; positions for an array."""
-        return self.store.names
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.store.n_rows
-
-    @property
-    def is_array(self) -> bool:
-        """Whether the user gave an array."""
-        return self.store.is_array
+        own = store, store.native, store.names, store.n_rows, store.is_array
+        return cls(*own, numeric, category, numbers, codes)
 
     def position(self, name: Any, parameter: str = "column") -> int:
         """Return where the named column stands; an error names the parameter that asked for it."""
@@ -107,10 +99,9 @@ class Table:
 
     def column(self, position: int) -> NDArray[Any]:
         """Return one column: numbers (float64) or category codes (int32)."""
-        numeric = np.flatnonzero(self.numeric_columns == position)
-        if len(numeric):
-            return self.numbers[:, int(numeric[0])]
-        return self.codes[:, int(np.flatnonzero(self.category_columns == position)[0])]
+        if self.is_numeric(position):
+            return self.numbers[:, np.searchsorted(self.numeric_columns, position)]
+        return self.codes[:, np.searchsorted(self.category_columns, position)]
 
     def is_numeric(self, position: int) -> bool:
         """Say whether a column holds numbers."""
@@ -130,9 +121,7 @@ class Table:
         below = open_store(R)
         if type(below) is not type(self.store):
             kinds = type(self.native).__name__, type(R).__name__
-            raise InputError(
-                f"X is a {kinds[0]} and R a {kinds[1]}; give both as the same type.", parameter="X"
-            )
+            raise wrong_table(f"X is a {kinds[0]} and R a {kinds[1]}; give both as the same type.")
         if below.names != self.names:
             raise InputError(
                 f"R must have the columns of X in the same order. X has {listing(self.names)}; "
@@ -174,7 +163,7 @@ def open_store(X: Native) -> Store:
         return PandasStore(X)
     for is_that, advice in _REFUSED:
         if is_that(X):
-            raise InputError(f"X is {advice}", parameter="X")
+            raise wrong_table(f"X is {advice}")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):

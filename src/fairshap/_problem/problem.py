@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from numbers import Number
 from typing import Any, cast
@@ -17,6 +18,9 @@ from fairshap._problem.target import Target
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning, TargetError
 
+_wrong_column, _wrong_beside = (
+    partial(InputError, parameter=name) for name in ("sensitive", "sensitive_features")
+)
 # Values of a group that are named; the rest are counted.
 _VALUES = 4
 # Values that a copy of the attribute has at most, and rows that each of them has in the mean: any column of
@@ -143,16 +147,13 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
 
 def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
     if sensitive is None:
-        raise InputError(
+        raise _wrong_column(
             "sensitive is not given. Name the sensitive column of X, which has "
-            f"{listing(table.names)}, or give sensitive_features, one value for each row.",
-            parameter="sensitive",
+            f"{listing(table.names)}, or give sensitive_features, one value for each row."
         )
     columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
     if len(set(columns)) < len(columns) or not columns:
-        raise InputError(
-            f"sensitive={sensitive!r} must name columns of X, each of them once.", parameter="sensitive"
-        )
+        raise _wrong_column(f"sensitive={sensitive!r} must name columns of X, each of them once.")
     return columns
 
 
@@ -160,10 +161,9 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
     """Return the attributes that stand beside a table, under names that its library takes."""
     for name in _names(sensitive, table):
         if name is not None and name in table.names:
-            raise InputError(
+            raise _wrong_column(
                 f"sensitive={name!r} is a column of X and sensitive_features is given too; "
-                "give one of the two.",
-                parameter="sensitive",
+                "give one of the two."
             )
     frame = read_column(sensitive_features, "sensitive")
     names = list(frame.columns) if sensitive is None else _names(sensitive, table)
@@ -178,7 +178,7 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
     elif len(frame) != table.n_rows:
         trouble = f"{len(frame)} values, X has {table.n_rows} rows; give one for each row."
     if trouble:
-        raise InputError(f"sensitive_features has {trouble}", parameter="sensitive_features")
+        raise _wrong_beside(f"sensitive_features has {trouble}")
     if table.store.library != "pandas":
         names = [str(name) for name in names]
     elif not table.is_array and all(isinstance(known, int) for known in table.names):
@@ -192,10 +192,9 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
     """Return an attribute beside a table, which must not hold it too, as a column that its library takes."""
     for position, name in enumerate(table.names):
         if name == alone.names[k] or _is_copy(alone, k, table, position):
-            raise InputError(
+            raise _wrong_beside(
                 f"sensitive_features is the column {name!r} of X. Give sensitive={name!r} instead, or leave "
-                "the column out of X.",
-                parameter="sensitive_features",
+                "the column out of X."
             )
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, k]
@@ -210,10 +209,9 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
     if all(isinstance(value, Number) for value in values):
         return np.array(values, dtype=np.float64)[cells]
     if is_fitted:
-        raise InputError(
+        raise _wrong_beside(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the "
-            "model was fitted with instead of the words.",
-            parameter="sensitive_features",
+            "model was fitted with instead of the words."
         )
     # Words become numbers in the order of their appearance.
     return np.where(cells < 0, np.nan, cells.astype(np.float64))
