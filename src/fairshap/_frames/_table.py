@@ -199,8 +199,8 @@ def read_column(values: Any, name: Hashable) -> pd.DataFrame:
     return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
 
 
-#: A name for each set of columns that belong together, or the sets alone.
-PlayersLike: TypeAlias = Mapping[Any, Iterable[Any]] | Iterable[Iterable[Any]] | None
+#: The columns that belong together, by a name for each set.
+PlayersLike: TypeAlias = Mapping[Any, Iterable[Any]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +216,14 @@ class Players:
     @classmethod
     def read(cls, table: Table, players: PlayersLike = None) -> "Players":
         """Return the players in the order of their first columns; columns of no set stand for themselves."""
-        sets = _read_sets(table, players)
+        players = {} if players is None else players
+        if not isinstance(players, Mapping):
+            raise _of_sets(f"{players!r} is not a mapping; give a list of columns for each name.")
         owner: dict[int, Hashable] = {}
-        for name, positions in sets.items():
+        for name, columns in players.items():
+            if isinstance(columns, str):
+                raise _of_sets(f"give the columns of {name!r} as a list, [{columns!r}].")
+            positions = [table.position(column, "feature_groups") for column in columns]
             if not positions:
                 raise _of_sets(f"{name!r} names no columns; name some, or leave it out.")
             for j in positions:
@@ -232,7 +237,7 @@ class Players:
         seen: dict[Hashable, int] = {}
         of_column = np.empty(len(table.names), dtype=np.int64)
         for j, column in enumerate(table.names):
-            if j not in owner and column in sets:
+            if j not in owner and column in players:
                 raise _of_sets(f"{column!r} is the name of a set and of a column outside it; rename the set.")
             of_column[j] = seen.setdefault(owner.get(j, column), len(seen))
         return cls(tuple(seen), of_column, table.names)
@@ -258,22 +263,6 @@ class Players:
                     f"{self.names[self.of_column[column]]!r} holds the sensitive column and others; "
                     "the sensitive attribute is switched by itself, so leave it out."
                 )
-
-
-def _read_sets(table: Table, players: PlayersLike) -> dict[Hashable, list[int]]:
-    """Return the positions of the columns of each set by its name."""
-    if players is None:
-        return {}
-    if isinstance(players, str):
-        raise _of_sets(f"{players!r} is text; give a mapping of names to columns.")
-    sets: dict[Hashable, list[int]] = {}
-    is_named = isinstance(players, Mapping)
-    for name, columns in players.items() if isinstance(players, Mapping) else enumerate(players):
-        if is_named and isinstance(columns, str):
-            raise _of_sets(f"give the columns of {name!r} as a list, [{columns!r}].")
-        positions = [table.position(column, "feature_groups") for column in columns]
-        sets[name if is_named else "+".join(str(table.names[j]) for j in positions)] = positions
-    return sets
 
 
 def _of_sets(trouble: str, kind: type[InputError] = InputError) -> InputError:

@@ -37,7 +37,7 @@ class Explainer(BaseEstimator):
     n_permutations : int, default=128
         The most random orders of an estimate, each walked in both directions. A row stops early once each of
         its values is clear of the threshold by its standard error.
-    feature_groups : mapping or list of lists, default=None
+    feature_groups : mapping of names to lists of columns, default=None
         Columns that are switched together, such as the one-hot columns of one category.
     comparison : {"max", "mean", "random"}, default="max"
         The risk of a row if the attribute has more than two values; see
