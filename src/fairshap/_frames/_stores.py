@@ -77,10 +77,6 @@ class Store(ABC):
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         """Return the whole table with these cells changed; index and types as they were."""
 
-    def append(self, name: Hashable, values: Any) -> "Store":
-        """Return the table with one more column at its end."""
-        return type(self)(self.compose([*range(len(self.names)), (name, values)]))  # type: ignore[call-arg]
-
     @abstractmethod
     def stack(self, other: "Store") -> "Store":
         """Return these rows and below them the other's; a cell that the column cannot hold is an error."""
@@ -291,12 +287,10 @@ class NarwhalsStore(FrameStore):
         is_arrow = isinstance(native, pa.Table)
         super().__init__(native, native.column_names if is_arrow else native.columns)
         self.library = "pyarrow" if is_arrow else "polars"
-
-    def _wrap(self) -> "nw.DataFrame[Any]":
-        return nw.from_native(self.native, eager_only=True)
+        self.frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
 
     def series(self, column: int) -> "nw.Series[Any]":
-        return self._wrap()[:, column]
+        return self.frame[:, column]
 
     def codes(self, column: int) -> Codes:
         array = self.series(column).to_arrow()
@@ -316,12 +310,11 @@ class NarwhalsStore(FrameStore):
         return type(self.native)(dict(zip(self.names, columns, strict=True)))
 
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
-        frame, backend = self._wrap(), nw.get_native_namespace(self.native)
+        new = partial(nw.new_series, backend=self.library)
         parts = [
-            frame[:, part] if isinstance(part, int) else nw.new_series(str(part[0]), part[1], backend=backend)
-            for part in columns
+            self.series(part) if isinstance(part, int) else new(str(part[0]), part[1]) for part in columns
         ]
-        return frame.select(*parts).to_native()
+        return self.frame.select(*parts).to_native()
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         changed = self.native

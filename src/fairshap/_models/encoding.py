@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table
 from fairshap._kernels.neighbors.distance import mean_and_scale
+from fairshap._messages import check_count
 from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
@@ -79,11 +80,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return np.array([str(name) for name in names], dtype=object)
 
     def _learn(self, X: Native) -> Table:
-        if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
-            raise InputError(
-                f"max_categories={self.max_categories!r} must be a whole number from 1 on.",
-                parameter="max_categories",
-            )
+        check_count(self.max_categories, "max_categories", ", such as 255")
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
         self.columns_: list[_Number | _Category] = [

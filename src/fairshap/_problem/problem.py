@@ -133,9 +133,7 @@ class Problem:
 
 
 def _append(store: Store, names: Sequence[Any], columns: Sequence[Any]) -> Store:
-    for name, column in zip(names, columns, strict=True):
-        store = store.append(name, column)
-    return store
+    return open_store(store.compose([*range(len(store.names)), *zip(names, columns, strict=True)]))
 
 
 def _names(sensitive: Any, table: Table) -> list[Any]:
