@@ -148,7 +148,7 @@ def test_columns_that_belong_together_are_one_player():
 def test_the_attribute_cannot_share_a_player():
     model, X, R = make_case(1)
     with pytest.raises(InputError, match="holds the sensitive column"):
-        explain(model, X, R, **COLUMN, explainer=Explainer(feature_groups=[[0, 1]]))
+        explain(model, X, R, **COLUMN, explainer=Explainer(feature_groups={"pair": [0, 1]}))
 
 
 def test_a_plan_and_its_reference_rows_give_the_same(library):

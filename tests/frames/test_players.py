@@ -16,7 +16,7 @@ def test_by_default_each_column_is_a_player():
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [({"b": ["b=x", "b=y"]}, "b"), ([["b=x", "b=y"]], "b=x+b=y"), ({"b=x": ["b=x", "b=y"]}, "b=x")],
+    [({"b": ["b=x", "b=y"]}, "b"), ({"b=x": ["b=x", "b=y"]}, "b=x")],
 )
 def test_sets_are_one_player_and_the_rest_stand_alone(given, name):
     players = Players.read(TABLE, given)
@@ -25,7 +25,7 @@ def test_sets_are_one_player_and_the_rest_stand_alone(given, name):
 
 
 def test_a_player_differs_when_any_of_its_columns_does():
-    players = Players.read(TABLE, [["b=x", "b=y"]])
+    players = Players.read(TABLE, {"b": ["b=x", "b=y"]})
     cells = np.array([[False, False, True, False], [True, False, False, False]])
     assert players.differ(cells).tolist() == [[False, True, False], [True, False, False]]
 
@@ -36,7 +36,8 @@ def test_a_player_differs_when_any_of_its_columns_does():
         ({"b": ["b=z"]}, ColumnError, "feature_groups='b=z' is not a column"),
         ({"b": ["b=x"], "d": ["b=x"]}, ColumnError, "belongs to 'b' and to 'd'"),
         ({"b": []}, InputError, "names no columns"),
-        ("b", InputError, "is text"),
+        ("b", InputError, "'b' is not a mapping"),
+        ([["b=x", "b=y"]], InputError, "is not a mapping"),
         ({"c": ["b=x", "b=y"]}, InputError, "'c' is the name of a set and of a column outside it"),
         ({"b": "b=x"}, InputError, r"as a list, \['b=x'\]"),
     ],

@@ -17,7 +17,8 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from fairshap import ColumnEncoder
 from fairshap._frames import Table
-from fairshap._models import Scorer, Weighing, fit_model
+from fairshap._models import Risk, Scorer, Weighing, fit_model
+from fairshap._problem import Problem
 from fairshap.exceptions import InputError, MarginWarning, ModelError
 from tests.conftest import to_library
 
@@ -277,6 +278,39 @@ def test_a_mix_of_rows_is_encoded_as_the_mix_of_their_encodings(people):
     features = np.repeat(from_other, widths)
     encoded = encoder.transform(people)
     np.testing.assert_array_equal(encoder.transform(mixed), np.where(features, encoded[other], encoded[own]))
+
+
+def some_mixes(n_rows, n_columns):
+    return list(np.random.default_rng(0).integers(0, n_rows, size=(n_columns, 30)))
+
+
+@pytest.mark.parametrize("estimator", [XGBClassifier(n_estimators=5), LogisticRegression()])
+@pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"]])
+def test_mixed_rows_are_scored_behind_the_encoding_as_before_it(estimator, labels, library, monkeypatch):
+    X = RAW.assign(sex=["m", "f", "f", None] * 10, town=[None, "y", "x", "z"] * 10)
+    X = to_library(X, library)
+    model = FrozenEstimator(fit_model(estimator, X, np.array(labels)[Y]))
+    problem = Problem.read(X, sensitive="sex", privileged="m")
+    risk, sources = Risk(Scorer(model), problem), some_mixes(40, 3)
+    expected = risk.scorer(problem.table.store.mix(sources))
+    # The table is not read again.
+    monkeypatch.delattr(ColumnEncoder, "transform")
+    np.testing.assert_array_equal(risk.score(sources), expected)
+
+
+def test_an_encoding_that_gives_frames_is_asked_for_them():
+    model = Pipeline([("encode", ColumnEncoder()), ("model", XGBClassifier(n_estimators=5))])
+    model.set_output(transform="pandas").fit(RAW, Y)
+    problem = Problem.read(RAW, sensitive="town", privileged="x")
+    risk, sources = Risk(Scorer(model), problem), some_mixes(40, 2)
+    np.testing.assert_array_equal(risk.score(sources), risk.scorer(problem.table.store.mix(sources)))
+
+
+def test_columns_in_another_order_than_the_encoding_knows_are_refused():
+    model = fit_model(LogisticRegression(), RAW, Y)
+    problem = Problem.read(RAW[["age", "town"]], sensitive="town", privileged="x")
+    with pytest.raises(ValueError, match="feature names should match"):
+        Risk(Scorer(model), problem).score(some_mixes(40, 2))
 
 
 def test_rare_categories_are_not_kept_and_unseen_ones_count_among_them():

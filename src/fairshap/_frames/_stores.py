@@ -1,17 +1,19 @@
-"""Tables in the user's own type: what is asked of all of them, and the frames."""
+"""Tables in the user's own type: what is asked of all of them, the arrays and the frames."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fairshap._messages import did_you_mean, listing
-from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap._typing import AnyCodes, Codes, Floats, Ints, Native
 from fairshap.exceptions import CellTypeError, ColumnError, InputError
 
 Kind: TypeAlias = Literal["numeric", "category"]
@@ -21,6 +23,11 @@ Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 Cells: TypeAlias = tuple[Ints, Sequence[Any]]
 #: A column that is not in the table yet: its name and a cell for each row.
 NewColumn: TypeAlias = tuple[Hashable, Any]
+
+
+wrong_table = partial(InputError, parameter="X")
+# What categories are made of.
+_CATEGORIES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time)
 
 
 class Store(ABC):
@@ -44,16 +51,11 @@ class Store(ABC):
         )
 
     @abstractmethod
-    def kind(self, column: int) -> Kind:
-        """Say whether the column holds numbers (or times) or categories."""
+    def read(self, column: int) -> Floats | Codes:
+        """Return numbers or times as float64, NaN where one is missing; of categories their codes.
 
-    @abstractmethod
-    def numbers(self, column: int) -> Floats:
-        """Return a numeric column as float64, missing values as NaN."""
-
-    @abstractmethod
-    def codes(self, column: int) -> Codes:
-        """Return the categories numbered 0, 1, ... in the order of appearance, -1 where missing."""
+        Categories are numbered 0, 1, ... in the order of appearance, -1 where one is missing.
+        """
 
     @abstractmethod
     def values(self, column: int, rows: Ints) -> list[Any]:
@@ -75,13 +77,80 @@ class Store(ABC):
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         """Return the whole table with these cells changed; index and types as they were."""
 
-    def append(self, name: Hashable, values: Any) -> "Store":
-        """Return the table with one more column at its end."""
-        return type(self)(self.compose([*range(len(self.names)), (name, values)]))  # type: ignore[call-arg]
-
     @abstractmethod
     def stack(self, other: "Store") -> "Store":
         """Return these rows and below them the other's; a cell that the column cannot hold is an error."""
+
+
+class ArrayStore(Store):
+    """A two-dimensional numeric, boolean or object array: columns are positions, there is no index."""
+
+    is_array = True
+    library = "pandas"
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        if array.ndim != 2:
+            raise wrong_table(
+                f"X must have two dimensions, rows and columns; it has shape {array.shape}. "
+                "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+            )
+        if array.dtype.kind == "c":
+            raise wrong_table("Complex data not supported: X holds complex numbers.")
+        if array.dtype.kind not in "biufOUS":
+            raise wrong_table(
+                f"X is an array of type {array.dtype}; give numbers, booleans, strings or objects, or a data "
+                "frame."
+            )
+        self.native: NDArray[Any] = array
+        self.names = tuple(range(array.shape[1]))
+        self.n_rows = array.shape[0]
+
+    def position(self, name: Any, parameter: str = "column") -> int:
+        width = len(self.names)
+        advice = "X is an array: give the column's position, or give X as a data frame with column names."
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            if -width <= name < width:
+                return int(name) % width
+            advice = f"X has {width} columns, 0 to {width - 1}."
+        raise ColumnError(f"{parameter}={name!r} is not a column of X. {advice}", parameter=parameter)
+
+    def read(self, column: int) -> Floats | Codes:
+        cells, kind = self.native[:, column], self.native.dtype.kind
+        if kind in "bf" or (kind in "iu" and not exceeds_floats(cells.min(), cells.max())):
+            return cells.astype(np.float64)
+        # Text that looks like a number is text: only real numbers make a numeric column.
+        present = cells[~pd.isna(cells)]
+        if kind == "O" and not any(isinstance(cell, (str, bytes, bool, np.bool_)) for cell in present):
+            try:
+                return np.asarray(pd.to_numeric(pd.Series(cells, dtype=object)), dtype=np.float64)
+            except (TypeError, ValueError):
+                pass
+        return factorize(cells, column)
+
+    def values(self, column: int, rows: Ints) -> list[Any]:
+        return list(self.native[rows, column].tolist())
+
+    def mix(self, sources: Sequence[Ints], labels: Ints | None = None) -> Native:  # noqa: ARG002
+        mixed = np.empty((len(sources[0]), len(sources)), dtype=self.native.dtype, order="F")
+        for column, rows in enumerate(sources):
+            mixed[:, column] = self.native[rows, column]
+        return np.ascontiguousarray(mixed)
+
+    def compose(self, columns: Sequence[int | NewColumn]) -> Native:
+        own = [column for column in columns if isinstance(column, int)]
+        if len(own) == len(columns):
+            return self.native[:, own]
+        parts = [self.native[:, part] if isinstance(part, int) else part[1] for part in columns]
+        return np.column_stack(parts)
+
+    def assign(self, cells: Mapping[int, Cells]) -> Native:
+        changed = self.native.copy()
+        for column, (rows, values) in cells.items():
+            changed[rows, column] = values
+        return changed
+
+    def stack(self, other: Store) -> "ArrayStore":
+        return ArrayStore(np.concatenate([self.native, other.native]))
 
 
 class FrameStore(Store):
@@ -105,32 +174,28 @@ class FrameStore(Store):
     def series(self, column: int) -> "nw.Series[Any]":
         """Return the column as narwhals sees it."""
 
-    def kind(self, column: int) -> Kind:
+    @abstractmethod
+    def codes(self, column: int) -> Codes:
+        """Return the codes of a column, whatever it holds."""
+
+    def read(self, column: int) -> Floats | Codes:
         series = self.series(column)
         dtype = series.dtype
         if dtype.is_integer() and exceeds_floats(series.min(), series.max()):
-            return "category"
-        if dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration):
-            return "numeric"
-        known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Time)
-        if dtype in known or series.null_count() == self.n_rows:
-            return "category"
-        raise InputError(
-            f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
-            "booleans, strings and categories. Convert the column or drop it.",
-            parameter="X",
-        )
-
-    def numbers(self, column: int) -> Floats:
-        series = self.series(column)
-        if series.dtype == nw.Date:
-            series = series.cast(nw.Datetime("us"))
-        if series.dtype == nw.Datetime:
-            series = series.dt.timestamp("us")
-        elif series.dtype == nw.Duration:
-            series = series.dt.total_nanoseconds()
-        else:
+            return self.codes(column)
+        if dtype.is_numeric():
             series = series.cast(nw.Float64())
+        elif dtype == nw.Duration:
+            series = series.dt.total_nanoseconds()
+        elif dtype in (nw.Date, nw.Datetime):
+            series = (series.cast(nw.Datetime("us")) if dtype == nw.Date else series).dt.timestamp("us")
+        elif dtype in _CATEGORIES or series.null_count() == self.n_rows:
+            return self.codes(column)
+        else:
+            raise wrong_table(
+                f"column {self.names[column]!r} has type {dtype}; fairshap compares numbers, dates, "
+                "booleans, strings and categories. Convert the column or drop it."
+            )
         return np.asarray(series.to_numpy(), dtype=np.float64)
 
 
@@ -150,6 +215,16 @@ class PandasStore(FrameStore):
     def codes(self, column: int) -> Codes:
         return factorize(self.native.iloc[:, column], self.names[column])
 
+    def read(self, column: int) -> Floats | Codes:
+        # The most frequent types without narwhals, which takes as long as all the rest for a small table.
+        cells = self.native.iloc[:, column]
+        if isinstance(cells.dtype, pd.StringDtype):
+            return self.codes(column)
+        is_exact = cells.dtype == np.int64 and not exceeds_floats(cells.min(), cells.max())
+        if cells.dtype == np.float64 or is_exact:
+            return cells.to_numpy(dtype=np.float64)
+        return super().read(column)
+
     def _take(self, column: int, rows: Ints) -> "pd.Series[Any]":
         cells = self.native.iloc[:, column]
         # With its dtype said, a column of objects is not taken for text.
@@ -168,13 +243,10 @@ class PandasStore(FrameStore):
         return mixed if labels is None else mixed.set_axis(self.native.index[labels], axis=0)
 
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
-        own = [column for column in columns if isinstance(column, int)]
-        if len(own) == len(columns):
-            return self.native.iloc[:, own]
-        parts = [self.native.iloc[:, part] if isinstance(part, int) else part[1] for part in columns]
-        composed = pd.DataFrame(dict(enumerate(parts)), index=self.native.index)
-        names = [self.names[part] if isinstance(part, int) else part[0] for part in columns]
-        composed.columns = pd.Index(names, tupleize_cols=False, name=self.native.columns.name)
+        composed = self.native.iloc[:, [column for column in columns if isinstance(column, int)]]
+        for place, column in enumerate(columns):
+            if not isinstance(column, int):
+                composed.insert(place, column[0], getattr(column[1], "array", column[1]))
         return composed
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
@@ -187,23 +259,14 @@ class PandasStore(FrameStore):
             changed.isetitem(column, cast("Any", series))
         return changed
 
-    def append(self, name: Hashable, values: Any) -> "PandasStore":
-        # Unlike a composed frame, it keeps an index of several levels over its columns.
-        extended = self.native.copy(deep=False)
-        extended[name] = getattr(values, "array", values)
-        return PandasStore(extended)
-
     def stack(self, other: Store) -> "PandasStore":
-        columns = {}
-        for column, name in enumerate(self.names):
-            above, below = self.native.iloc[:, column], other.native.iloc[:, column]
-            if isinstance(above.dtype, pd.CategoricalDtype):
-                _check_categories(below, above.dtype, name)
-                below = below.astype(above.dtype)
-            columns[column] = pd.concat([above, below], ignore_index=True)
-        both = pd.DataFrame(columns, copy=False)
-        both.columns = self.native.columns
-        return PandasStore(both)
+        below = other.native.copy(deep=False)
+        for column, dtype in enumerate(self.native.dtypes):
+            if isinstance(dtype, pd.CategoricalDtype):
+                cells = below.iloc[:, column]
+                _check_categories(cells, dtype, self.names[column])
+                below.isetitem(column, cells.astype(dtype))
+        return PandasStore(pd.concat([self.native, below], ignore_index=True))
 
 
 def _check_categories(values: Any, dtype: pd.CategoricalDtype, name: Hashable) -> None:
@@ -224,20 +287,17 @@ class NarwhalsStore(FrameStore):
         is_arrow = isinstance(native, pa.Table)
         super().__init__(native, native.column_names if is_arrow else native.columns)
         self.library = "pyarrow" if is_arrow else "polars"
-
-    def _wrap(self) -> "nw.DataFrame[Any]":
-        return nw.from_native(self.native, eager_only=True)
+        self.frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
 
     def series(self, column: int) -> "nw.Series[Any]":
-        return self._wrap()[:, column]
+        return self.frame[:, column]
 
     def codes(self, column: int) -> Codes:
         array = self.series(column).to_arrow()
         if isinstance(array, pa.ChunkedArray):
             array = array.unify_dictionaries().combine_chunks()
-        encoded: Any = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         # A dictionary may hold values that do not occur, in any order: number them anew.
-        return factorize(encoded.indices.to_numpy(zero_copy_only=False), self.names[column])
+        return factorize(array.dictionary_encode().indices.to_numpy(zero_copy_only=False), self.names[column])
 
     def values(self, column: int, rows: Ints) -> list[Any]:
         # Arrow keeps nanoseconds, which Python's own dates do not have.
@@ -250,12 +310,11 @@ class NarwhalsStore(FrameStore):
         return type(self.native)(dict(zip(self.names, columns, strict=True)))
 
     def compose(self, columns: Sequence[int | NewColumn]) -> Native:
-        frame, backend = self._wrap(), nw.get_native_namespace(self.native)
+        new = partial(nw.new_series, backend=self.library)
         parts = [
-            frame[:, part] if isinstance(part, int) else nw.new_series(str(part[0]), part[1], backend=backend)
-            for part in columns
+            self.series(part) if isinstance(part, int) else new(str(part[0]), part[1]) for part in columns
         ]
-        return frame.select(*parts).to_native()
+        return self.frame.select(*parts).to_native()
 
     def assign(self, cells: Mapping[int, Cells]) -> Native:
         changed = self.native
@@ -327,6 +386,15 @@ def is_missing(cell: Any) -> bool:
 def exceeds_floats(least: Any, most: Any) -> bool:
     """Say whether whole numbers go beyond 2^53, where float64 takes different ones for equal: identifiers."""
     return any(not is_missing(value) and abs(int(value)) > 2**53 for value in (least, most))
+
+
+def first_rows(codes: AnyCodes) -> Ints:
+    """Return the row in which each code, from 0 on, stands first."""
+    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    present = np.flatnonzero(codes >= 0)[::-1]
+    # Of several rows that write to one place, the last stays: here the first one of the table.
+    first[codes[present]] = present
+    return first
 
 
 def factorize(values: Any, name: Hashable) -> Codes:

@@ -11,8 +11,15 @@ import scipy.sparse
 from narwhals.dependencies import is_into_dataframe, is_into_series, is_polars_lazyframe
 from numpy.typing import NDArray
 
-from fairshap._frames._array import ArrayStore
-from fairshap._frames._stores import NarwhalsStore, PandasStore, Store
+from fairshap._frames._stores import (
+    ArrayStore,
+    NarwhalsStore,
+    PandasStore,
+    Store,
+    factorize,
+    first_rows,
+    wrong_table,
+)
 from fairshap._kernels.hashing import cell_hashes
 from fairshap._messages import listing
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Hashes, Ints, Native
@@ -34,8 +41,13 @@ _REFUSED: tuple[tuple[Callable[[Any], bool], str], ...] = (
 class Table:
     """A table as the other layers see it."""
 
-    #: The user's own rows and columns.
+    #: The user's own rows and columns, and their frame or array as it was given.
     store: Store
+    native: Native
+    #: The column names; positions for an array.
+    names: tuple[Hashable, ...]
+    n_rows: int
+    is_array: bool
     #: The positions of the columns of either kind; together they are all columns.
     numeric_columns: Ints
     category_columns: Ints
@@ -55,49 +67,31 @@ class Table:
         shape = (store.n_rows, len(store.names))
         if not all(shape):
             what = "is empty: 0 sample(s)" if not shape[0] else "has no columns: 0 feature(s)"
-            raise InputError(f"X {what} (shape={shape}) while a minimum of 1 is required.", parameter="X")
-        is_numeric = np.array([store.kind(column) == "numeric" for column in range(shape[1])])
-        numeric, category = np.flatnonzero(is_numeric), np.flatnonzero(~is_numeric)
+            raise wrong_table(f"X {what} (shape={shape}) while a minimum of 1 is required.")
+        is_numeric = np.ones(shape[1], dtype=np.bool_)
         if store.is_array and store.native.dtype.kind == "f":
             # Without a copy where the array is one of float64 already.
-            numbers = store.native.astype(np.float64, copy=False)
+            numbers, codes = store.native.astype(np.float64, copy=False), np.empty((shape[0], 0), np.int32)
         else:
-            numbers = np.empty((shape[0], len(numeric)), dtype=np.float64, order="F")
-            for k, column in enumerate(numeric):
-                numbers[:, k] = store.numbers(int(column))
-        codes = np.empty((shape[0], len(category)), dtype=np.int32, order="F")
-        for k, column in enumerate(category):
-            codes[:, k] = store.codes(int(column))
+            # Room for all columns in either: what stays empty takes no memory.
+            numbers, codes = np.empty(shape, order="F"), np.empty(shape, dtype=np.int32, order="F")
+            for column in range(shape[1]):
+                cells = store.read(column)
+                is_numeric[column] = cells.dtype.kind == "f"
+                same = is_numeric[:column] == is_numeric[column]
+                (numbers if is_numeric[column] else codes)[:, np.count_nonzero(same)] = cells
+            numbers, codes = numbers[:, : is_numeric.sum()], codes[:, : (~is_numeric).sum()]
+        numeric, category = np.flatnonzero(is_numeric), np.flatnonzero(~is_numeric)
         infinite = np.isinf(numbers).any(axis=0)
         if infinite.any():
             names = [store.names[column] for column in numeric[infinite]]
             first = int(np.isinf(numbers).any(axis=1).argmax())
-            raise InputError(
+            raise wrong_table(
                 f"X holds infinite values (inf) in column {listing(names)}, first in row {first}. "
-                "Replace them by a finite number or a missing value.",
-                parameter="X",
+                "Replace them by a finite number or a missing value."
             )
-        return cls(store, numeric, category, numbers, codes)
-
-    @property
-    def native(self) -> Native:
-        """The frame or array that the user gave."""
-        return self.store.native
-
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        """The column names; positions for an array."""
-        return self.store.names
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.store.n_rows
-
-    @property
-    def is_array(self) -> bool:
-        """Whether the user gave an array."""
-        return self.store.is_array
+        own = store, store.native, store.names, store.n_rows, store.is_array
+        return cls(*own, numeric, category, numbers, codes)
 
     def position(self, name: Any, parameter: str = "column") -> int:
         """Return where the named column stands; an error names the parameter that asked for it."""
@@ -105,10 +99,9 @@ class Table:
 
     def column(self, position: int) -> NDArray[Any]:
         """Return one column: numbers (float64) or category codes (int32)."""
-        numeric = np.flatnonzero(self.numeric_columns == position)
-        if len(numeric):
-            return self.numbers[:, int(numeric[0])]
-        return self.codes[:, int(np.flatnonzero(self.category_columns == position)[0])]
+        if self.is_numeric(position):
+            return self.numbers[:, np.searchsorted(self.numeric_columns, position)]
+        return self.codes[:, np.searchsorted(self.category_columns, position)]
 
     def is_numeric(self, position: int) -> bool:
         """Say whether a column holds numbers."""
@@ -116,19 +109,19 @@ class Table:
 
     def distinct(self, position: int) -> Ints:
         """Return the rows in which the values of a column, missing ones aside, stand first."""
+        return first_rows(self.numbered(position))
+
+    def numbered(self, position: int) -> Codes:
+        """Return the values of a column numbered in the order of appearance, -1 where one is missing."""
         cells = self.column(position)
-        present = np.flatnonzero(cells >= 0 if cells.dtype.kind == "i" else ~np.isnan(cells))
-        _, first = np.unique(cells[present], return_index=True)
-        return np.sort(present[first])
+        return factorize(cells, self.names[position]) if cells.dtype.kind == "f" else cells
 
     def above(self, R: Native) -> "Table":
         """Return this table with the rows of R, one for each row and with the same columns, below it."""
         below = open_store(R)
         if type(below) is not type(self.store):
             kinds = type(self.native).__name__, type(R).__name__
-            raise InputError(
-                f"X is a {kinds[0]} and R a {kinds[1]}; give both as the same type.", parameter="X"
-            )
+            raise wrong_table(f"X is a {kinds[0]} and R a {kinds[1]}; give both as the same type.")
         if below.names != self.names:
             raise InputError(
                 f"R must have the columns of X in the same order. X has {listing(self.names)}; "
@@ -170,7 +163,7 @@ def open_store(X: Native) -> Store:
         return PandasStore(X)
     for is_that, advice in _REFUSED:
         if is_that(X):
-            raise InputError(f"X is {advice}", parameter="X")
+            raise wrong_table(f"X is {advice}")
     if is_into_dataframe(X):
         return NarwhalsStore(X)
     if scipy.sparse.issparse(X):
@@ -206,8 +199,8 @@ def read_column(values: Any, name: Hashable) -> pd.DataFrame:
     return series.reset_index(drop=True).to_frame(name if series.name is None else series.name)
 
 
-#: A name for each set of columns that belong together, or the sets alone.
-PlayersLike: TypeAlias = Mapping[Any, Iterable[Any]] | Iterable[Iterable[Any]] | None
+#: The columns that belong together, by a name for each set.
+PlayersLike: TypeAlias = Mapping[Any, Iterable[Any]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +216,14 @@ class Players:
     @classmethod
     def read(cls, table: Table, players: PlayersLike = None) -> "Players":
         """Return the players in the order of their first columns; columns of no set stand for themselves."""
-        sets = _read_sets(table, players)
+        players = {} if players is None else players
+        if not isinstance(players, Mapping):
+            raise _of_sets(f"{players!r} is not a mapping; give a list of columns for each name.")
         owner: dict[int, Hashable] = {}
-        for name, positions in sets.items():
+        for name, columns in players.items():
+            if isinstance(columns, str):
+                raise _of_sets(f"give the columns of {name!r} as a list, [{columns!r}].")
+            positions = [table.position(column, "feature_groups") for column in columns]
             if not positions:
                 raise _of_sets(f"{name!r} names no columns; name some, or leave it out.")
             for j in positions:
@@ -239,14 +237,14 @@ class Players:
         seen: dict[Hashable, int] = {}
         of_column = np.empty(len(table.names), dtype=np.int64)
         for j, column in enumerate(table.names):
-            if j not in owner and column in sets:
+            if j not in owner and column in players:
                 raise _of_sets(f"{column!r} is the name of a set and of a column outside it; rename the set.")
             of_column[j] = seen.setdefault(owner.get(j, column), len(seen))
         return cls(tuple(seen), of_column, table.names)
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""
-        return cells if len(self.names) == len(self.of_column) else self.count(cells) > 0
+        return np.asarray(self.count(cells) > 0)
 
     def count(self, cells: Bools) -> AnyCodes:
         """Return how many cells of each player differ."""
@@ -265,22 +263,6 @@ class Players:
                     f"{self.names[self.of_column[column]]!r} holds the sensitive column and others; "
                     "the sensitive attribute is switched by itself, so leave it out."
                 )
-
-
-def _read_sets(table: Table, players: PlayersLike) -> dict[Hashable, list[int]]:
-    """Return the positions of the columns of each set by its name."""
-    if players is None:
-        return {}
-    if isinstance(players, str):
-        raise _of_sets(f"{players!r} is text; give a mapping of names to columns.")
-    sets: dict[Hashable, list[int]] = {}
-    is_named = isinstance(players, Mapping)
-    for name, columns in players.items() if isinstance(players, Mapping) else enumerate(players):
-        if is_named and isinstance(columns, str):
-            raise _of_sets(f"give the columns of {name!r} as a list, [{columns!r}].")
-        positions = [table.position(column, "feature_groups") for column in columns]
-        sets[name if is_named else "+".join(str(table.names[j]) for j in positions)] = positions
-    return sets
 
 
 def _of_sets(trouble: str, kind: type[InputError] = InputError) -> InputError:

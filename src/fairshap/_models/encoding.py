@@ -1,19 +1,21 @@
 """Categories as numbers: fairshap's own encoding, and how models number them by themselves."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairshap._frames import Table, factorize
+from fairshap._frames import Table
 from fairshap._kernels.neighbors.distance import mean_and_scale
+from fairshap._messages import check_count
 from fairshap._models.scorer import NotNativeError
-from fairshap._typing import Codes, Floats, Ints, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError
 
 #: What a missing category is called among the categories; no cell is a tuple of this kind.
@@ -78,11 +80,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return np.array([str(name) for name in names], dtype=object)
 
     def _learn(self, X: Native) -> Table:
-        if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
-            raise InputError(
-                f"max_categories={self.max_categories!r} must be a whole number from 1 on.",
-                parameter="max_categories",
-            )
+        check_count(self.max_categories, "max_categories", ", such as 255")
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
         self.columns_: list[_Number | _Category] = [
@@ -160,9 +158,7 @@ class _Category:
 def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:
     """Return the values of a column, a missing one as a value of its own, and which each row has."""
     values: list[Hashable] = list(table.store.values(column, table.distinct(column)))
-    cells = table.column(column)
-    # Both number the values in the order of their appearance.
-    codes = (factorize(cells, table.names[column]) if table.is_numeric(column) else cells).astype(np.int64)
+    codes = table.numbered(column).astype(np.int64)
     missing = codes < 0
     if missing.any():
         values.append(_MISSING)
@@ -174,6 +170,30 @@ def _kinds(values: Iterable[Hashable]) -> set[str]:
     """Return what the values are, in so far as one kind never equals another."""
     kinds = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
     return {kinds.get(type(value), type(value).__name__) for value in values if value is not _MISSING}
+
+
+class EncodedTable(NamedTuple):
+    """A table behind the encoding, column by column: its encodings, and which of them each row has."""
+
+    columns: list[tuple[Floats, Any]]
+
+    @classmethod
+    def of(cls, steps: list[Any], table: Table) -> "EncodedTable | None":
+        """Return the table behind some steps, None unless these are the encoding alone, as an array."""
+        if [type(step) for step in steps] != [ColumnEncoder] or not hasattr(steps[0], "columns_"):
+            return None
+        if get_config()["transform_output"] != "default" or hasattr(steps[0], "_sklearn_output_config"):
+            return None
+        validate_data(steps[0], table.native, skip_check_array=True, reset=False)
+        return cls([column.read(table, j) for j, column in enumerate(steps[0].columns_)])
+
+    def mix(self, sources: Sequence[Ints]) -> Floats:
+        """Return encoded rows, whose column j is that of the rows ``sources[j]``."""
+        parts = [
+            values[rows if isinstance(which, slice) else which[rows]]
+            for (values, which), rows in zip(self.columns, sources, strict=True)
+        ]
+        return np.hstack(parts)
 
 
 class Numbering(NamedTuple):
@@ -233,7 +253,7 @@ def recode(values: Floats, numbering: Numbering) -> Floats:
 def category_numbers(table: Table, column: int, numbering: Numbering | None) -> Floats:
     """Return the number that a model has for each code of a column's categories, a missing value's last."""
     cells, name = table.column(column), table.names[column]
-    values = table.store.values(column, first_rows(cells))
+    values = table.store.values(column, table.distinct(column))
     if numbering is None:
         if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
             return np.array([*values, np.nan], dtype=np.float64)
@@ -243,12 +263,3 @@ def category_numbers(table: Table, column: int, numbering: Numbering | None) -> 
         raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
     missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
     return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])
-
-
-def first_rows(codes: Codes) -> Ints:
-    """Return the row in which each code, from 0 on, stands first."""
-    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    present = np.flatnonzero(codes >= 0)[::-1]
-    # Of several rows that write to one place, the last stays: here the first one of the table.
-    first[codes[present]] = present
-    return first

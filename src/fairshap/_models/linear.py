@@ -114,8 +114,8 @@ def is_linear(scorer: Scorer) -> bool:
 def has_weights(head: Any) -> bool:
     """Say whether an estimator has the weights of a linear model."""
     # A support vector machine with another kernel has the name, and raises an error like one that has not.
-    weights, constant = getattr(head, "coef_", None), getattr(head, "intercept_", ())
-    return weights is not None and np.size(constant) == len(np.atleast_2d(weights))
+    weights = getattr(head, "coef_", None)
+    return weights is not None and np.size(getattr(head, "intercept_", ())) == len(np.atleast_2d(weights))
 
 
 def link_of(head: Any) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
-from fairshap._models.encoding import ColumnEncoder, category_numbers, first_rows, numberings, recode
+from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
 from fairshap._models.scorer import MisreadError, NotNativeError, Scorer, split, spread
 from fairshap._models.trees import LINKS, Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
@@ -225,13 +225,11 @@ def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
 
 def _some_values(table: Table, column: int) -> Ints:
     """Return rows that between them have every value of a column, or many, and a missing one too."""
-    cells = table.column(column)
+    cells, rows, most = table.column(column), table.distinct(column), _N_CATEGORIES_TRIED
     if table.is_numeric(column):
-        rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS_TRIED
         # From the least to the greatest: the ends of a spline, or of bins, are moved by nothing else.
-        rows = rows[np.argsort(cells[rows], kind="stable")]
-    else:
-        rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES_TRIED
+        rows, most = rows[np.argsort(cells[rows], kind="stable")], _N_NUMBERS_TRIED
+    missing = np.isnan(cells) if table.is_numeric(column) else cells < 0
     return np.append(rows[spread(len(rows), most)], missing.argmax())
 
 
@@ -299,8 +297,7 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
     of_special = np.broadcast_to(table.numeric_columns[numeric], special.shape)
     found_in, found = [of_special[special >= 0]], [special[special >= 0]]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
-        codes = table.column(column)
-        first, missing = first_rows(codes), np.flatnonzero(codes < 0)[:1]
+        first, missing = table.distinct(column), np.flatnonzero(table.column(column) < 0)[:1]
         rows = np.append(first[spread(len(first), _N_CATEGORIES)], missing)
         found_in.append(np.full(len(rows), column))
         found.append(rows)

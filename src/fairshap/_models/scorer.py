@@ -211,9 +211,9 @@ class Risk:
     def __init__(self, scorer: Scorer, problem: Problem) -> None:
         self.scorer = scorer
         self.problem = problem
-        #: How many rows the model is asked about at a time.
+        #: How many rows the model is asked about at a time, for all values of the attribute.
         width = max(len(problem.table.names), scorer.width, scorer.n_classes)
-        self.call_rows = max(1, CALL_CELLS // width)
+        self.call_rows = max(1, CALL_CELLS // (width * problem.groups.donors.shape[1]))
 
     @cached_property
     def unit(self) -> float:
@@ -241,17 +241,32 @@ class Risk:
         ``owners`` is compared by.
         """
         groups = self.problem.groups
-        mixed = list(sources)
-        scores = []
-        for alternative in range(groups.donors.shape[1]):
-            for column in self.problem.columns:
-                mixed[column] = groups.donors[owners, alternative]
-            scores.append(self.score(mixed))
-        return risk_of_scores(groups, scores)
+        donors = groups.donors[owners].T
+        mixed = [np.tile(rows, len(donors)) for rows in sources]
+        for column in self.problem.columns:
+            mixed[column] = donors.ravel()
+        scores = self.score(mixed)
+        return risk_of_scores(groups, scores.reshape(*donors.shape, *scores.shape[1:]))
 
     def score(self, sources: Sequence[Ints]) -> Floats:
         """Return the scores of rows whose column j has the cells of the rows ``sources[j]``."""
-        return self.scorer(self.problem.table.store.mix(sources))
+        table, scorer = self._encoded
+        return scorer(table.mix(sources))
+
+    @cached_property
+    def _encoded(self) -> tuple[Any, Scorer]:
+        """What rows are mixed from, and what scores them: behind fairshap's own encoding the model alone."""
+        # Not at the top: it is made of what stands here.
+        from fairshap._models.encoding import EncodedTable
+
+        steps, model = split(self.scorer.model)
+        encoded = EncodedTable.of(steps, self.problem.table)
+        if encoded is None:
+            return self.problem.table.store, self.scorer
+        # The same scorer, warned of already.
+        inner = copy.copy(self.scorer)
+        inner.model = model
+        return encoded, inner
 
 
 def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from fairshap._frames import Table, factorize, is_missing
+from fairshap._frames import Table, first_rows, is_missing
 from fairshap._messages import check_choice, check_count, did_you_mean, listing, warn
 from fairshap._typing import Bools, Ints, Sides
 from fairshap.exceptions import GroupError, PooledGroupsWarning
@@ -212,11 +212,9 @@ def read_attribute(
     table: Table, columns: Sequence[int], most_numbers: int = _MOST_NUMERIC_VALUES
 ) -> Attribute:
     """Return what columns make together, missing where one is; more than ``most_numbers`` are an error."""
-    code = np.zeros(table.n_rows, dtype=np.int32)
+    code = np.zeros(table.n_rows, dtype=np.int64)
     for column in columns:
-        name, own = table.names[column], table.column(column)
-        if table.is_numeric(column):
-            own = factorize(own, name)
+        own = table.numbered(column)
         n_values = int(own.max()) + 1
         if table.is_numeric(column) and n_values > most_numbers:
             advice = (
@@ -225,16 +223,14 @@ def read_attribute(
                 if len(columns) == 1
                 else "cut it into ranges first, for example with pandas.cut."
             )
-            raise _wrong_groups(f"{name!r} is a quantity with {n_values} distinct values; {advice}")
+            raise _wrong_groups(
+                f"{table.names[column]!r} is a quantity with {n_values} distinct values; {advice}"
+            )
         # Numbered anew by each column, in the order of appearance.
-        both = np.where((code < 0) | (own < 0), np.nan, code * float(n_values) + own)
-        code = factorize(both, name)
-    present = np.flatnonzero(code >= 0)
-    _, first = np.unique(code[present], return_index=True)
-    rows = present[first]
-    by_column = [table.store.values(column, rows) for column in columns]
-    values = by_column[0] if len(columns) == 1 else list(zip(*by_column, strict=True))
-    return Attribute(code.astype(np.int64), values, rows)
+        code, _ = pd.factorize(np.where((code < 0) | (own < 0), np.nan, code * float(n_values) + own))
+    first = first_rows(code)
+    by_column = [table.store.values(column, first) for column in columns]
+    return Attribute(code, by_column[0] if len(columns) == 1 else list(zip(*by_column, strict=True)), first)
 
 
 class KnownValues(list[Any]):
@@ -283,16 +279,11 @@ def split_quantity(table: Table, column: int, privileged: Privileged, name: Hash
     keys = table.column(column)
     side = np.full(len(keys), -1, dtype=np.int8)
     rows = np.flatnonzero(~np.isnan(keys))
-    if not len(rows):
-        return side
-    values = keys[rows]
-    first = table.store.values(column, rows[:1])[0]
-    if isinstance(first, timedelta):
-        values = np.asarray(pd.to_timedelta(pd.Index(table.store.values(column, rows))))
-    elif isinstance(first, date):
-        # In UTC where they have a time zone.
-        index = pd.Index(table.store.values(column, rows))
-        values = np.asarray(pd.to_datetime(index, utc=True).tz_convert(None))
+    values: NDArray[Any] = keys[rows]
+    for first in table.store.values(column, rows[:1]):
+        # As the table counts them; dates are in UTC where they have a time zone.
+        if isinstance(first, (timedelta, date)):
+            values = values.astype(np.int64).view("m8[ns]" if isinstance(first, timedelta) else "M8[us]")
     if isinstance(privileged, pd.Interval):
         left, right = (_end(end, values, name) for end in (privileged.left, privileged.right))
         above = values >= left if privileged.closed_left else values > left
@@ -322,4 +313,4 @@ def _end(end: Any, values: NDArray[Any], name: Hashable) -> Any:
         )
     if isinstance(end, pd.Timestamp) and end.tz is not None:
         end = end.tz_convert(None)
-    return end.to_numpy() if values.dtype.kind in "mM" else end
+    return end.to_numpy().astype(values.dtype) if values.dtype.kind in "mM" else end

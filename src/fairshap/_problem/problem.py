@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from numbers import Number
 from typing import Any, cast
@@ -10,13 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from fairshap._frames import Store, Table, factorize, is_missing, open_store, read_column, show
+from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
 from fairshap._messages import listing, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning, TargetError
 
+_wrong_column, _wrong_beside = (
+    partial(InputError, parameter=name) for name in ("sensitive", "sensitive_features")
+)
 # Values of a group that are named; the rest are counted.
 _VALUES = 4
 # Values that a copy of the attribute has at most, and rows that each of them has in the mean: any column of
@@ -129,9 +133,7 @@ class Problem:
 
 
 def _append(store: Store, names: Sequence[Any], columns: Sequence[Any]) -> Store:
-    for name, column in zip(names, columns, strict=True):
-        store = store.append(name, column)
-    return store
+    return open_store(store.compose([*range(len(store.names)), *zip(names, columns, strict=True)]))
 
 
 def _names(sensitive: Any, table: Table) -> list[Any]:
@@ -143,16 +145,13 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
 
 def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
     if sensitive is None:
-        raise InputError(
+        raise _wrong_column(
             "sensitive is not given. Name the sensitive column of X, which has "
-            f"{listing(table.names)}, or give sensitive_features, one value for each row.",
-            parameter="sensitive",
+            f"{listing(table.names)}, or give sensitive_features, one value for each row."
         )
     columns = tuple(table.position(name, "sensitive") for name in _names(sensitive, table))
     if len(set(columns)) < len(columns) or not columns:
-        raise InputError(
-            f"sensitive={sensitive!r} must name columns of X, each of them once.", parameter="sensitive"
-        )
+        raise _wrong_column(f"sensitive={sensitive!r} must name columns of X, each of them once.")
     return columns
 
 
@@ -160,10 +159,9 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
     """Return the attributes that stand beside a table, under names that its library takes."""
     for name in _names(sensitive, table):
         if name is not None and name in table.names:
-            raise InputError(
+            raise _wrong_column(
                 f"sensitive={name!r} is a column of X and sensitive_features is given too; "
-                "give one of the two.",
-                parameter="sensitive",
+                "give one of the two."
             )
     frame = read_column(sensitive_features, "sensitive")
     names = list(frame.columns) if sensitive is None else _names(sensitive, table)
@@ -178,7 +176,7 @@ def _read_beside(sensitive_features: Any, table: Table, sensitive: Any) -> Table
     elif len(frame) != table.n_rows:
         trouble = f"{len(frame)} values, X has {table.n_rows} rows; give one for each row."
     if trouble:
-        raise InputError(f"sensitive_features has {trouble}", parameter="sensitive_features")
+        raise _wrong_beside(f"sensitive_features has {trouble}")
     if table.store.library != "pandas":
         names = [str(name) for name in names]
     elif not table.is_array and all(isinstance(known, int) for known in table.names):
@@ -192,10 +190,9 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
     """Return an attribute beside a table, which must not hold it too, as a column that its library takes."""
     for position, name in enumerate(table.names):
         if name == alone.names[k] or _is_copy(alone, k, table, position):
-            raise InputError(
+            raise _wrong_beside(
                 f"sensitive_features is the column {name!r} of X. Give sensitive={name!r} instead, or leave "
-                "the column out of X.",
-                parameter="sensitive_features",
+                "the column out of X."
             )
     if table.store.library == "pandas" and not table.is_array:
         return alone.native.iloc[:, k]
@@ -210,10 +207,9 @@ def _as_added(alone: Table, k: int, table: Table, is_fitted: bool) -> Any:
     if all(isinstance(value, Number) for value in values):
         return np.array(values, dtype=np.float64)[cells]
     if is_fitted:
-        raise InputError(
+        raise _wrong_beside(
             "sensitive_features holds words and X is an array of numbers; give the numbers that the "
-            "model was fitted with instead of the words.",
-            parameter="sensitive_features",
+            "model was fitted with instead of the words."
         )
     # Words become numbers in the order of their appearance.
     return np.where(cells < 0, np.nan, cells.astype(np.float64))
@@ -271,10 +267,9 @@ def warn_of_copies(problem: Problem) -> None:
     names, side = problem.table.names, problem.groups.side.astype(np.int64)
     attributes = [(problem.groups.name, side)]
     if len(problem.columns) > 1:
-        for column in problem.columns:
-            # Where it is missing, the row is on no side.
-            codes = factorize(problem.table.column(column), names[column])
-            attributes.append((names[column], np.where(side < 0, -1, codes)))
+        # Where one is missing, the row is on no side.
+        codes = ((names[j], problem.table.numbered(j)) for j in problem.columns)
+        attributes += [(name, np.where(side < 0, -1, code)) for name, code in codes]
     found = [
         f"{' with '.join(repr(names[column]) for column in columns)} tells {name!r} exactly"
         for name, attribute in attributes
@@ -307,15 +302,16 @@ def _find_copies(problem: Problem, attribute: Ints) -> Iterator[tuple[int, ...]]
     whole = _Telling(problem.table, np.flatnonzero(attribute >= 0), attribute)
     parts = []
     for column in range(len(problem.table.names)):
-        if column in problem.columns or not 1 < first.n_values(column) <= _MOST_VALUES:
+        told = first.told(column)
+        if column in problem.columns or not 1 < len(told) <= _MOST_VALUES:
             continue
-        if first.tell(column) and whole.tell_for_sure(column):
+        if told.all() and whole.tell_for_sure(column):
             yield (column,)
-        elif first.told(column).any():
+        elif told.any():
             parts.append(column)
     if len(parts) <= _MOST_COLUMNS:
         for pair in combinations(parts, 2):
-            if first.tell(*pair) and whole.tell_for_sure(*pair):
+            if first.told(*pair).all() and whole.tell_for_sure(*pair):
                 yield pair
 
 
@@ -328,40 +324,34 @@ class _Telling:
 
     def codes(self, *columns: int) -> Ints:
         """Return for each row the number of its value in a column, or of its values in two."""
-        code = np.zeros(len(self.rows), dtype=np.int64)
         for column in columns:
             if column not in self.known:
+                # A missing value is a value too.
                 cells = self.table.column(column)[self.rows]
-                # A missing number is -1; it is a value too.
-                self.known[column] = factorize(cells, self.table.names[column]).astype(np.int64) + 1
-            code = code * (self.known[column].max() + 1) + self.known[column]
-        return code
-
-    def n_values(self, column: int) -> int:
-        return int(np.count_nonzero(np.bincount(self.codes(column))))
+                self.known[column], _ = pd.factorize(cells, use_na_sentinel=False)
+        first, *others = (self.known[column] for column in columns)
+        return pd.factorize(first * (others[0].max() + 1) + others[0])[0] if others else first
 
     def told(self, *columns: int) -> Ints:
         """Return how many rows each value has, 0 if these do not all have the same attribute."""
         code = self.codes(*columns)
-        attribute = np.empty(code.max() + 1, dtype=np.int64)
-        attribute[code] = self.attribute
         counts = np.bincount(code)
+        attribute = np.empty(len(counts), dtype=np.int64)
+        attribute[code] = self.attribute
         counts[code[attribute[code] != self.attribute]] = 0
         return counts
-
-    def tell(self, *columns: int) -> bool:
-        return int(self.told(*columns).sum()) == len(self.rows)
 
     def tell_for_sure(self, *columns: int) -> bool:
         """Say whether they tell it by few values that are frequent enough for that to be no chance."""
         most = min(_MOST_VALUES, len(self.rows) // _ROWS_A_VALUE)
         # Each by itself first: two columns of many values have too many together to be counted.
-        if not all(self.n_values(j) <= most and self.told(j).max() >= _ROWS_A_VALUE for j in columns):
-            return False
-        n_values = np.count_nonzero(self.told(*columns))
-        if n_values > most or not self.tell(*columns):
+        for told in (self.told(column) for column in columns):
+            if len(told) > most or told.max() < _ROWS_A_VALUE:
+                return False
+        told = self.told(*columns)
+        if len(told) > most or not told.all():
             return False
         # So many ways to deal the attribute out to the rows; and at most so many that are told by the column.
         counts = np.bincount(self.attribute)
         ways = gammaln(len(self.rows) + 1) - gammaln(counts + 1).sum()
-        return bool(n_values * np.log(np.count_nonzero(counts)) - ways < _CHANCE)
+        return bool(len(told) * np.log(np.count_nonzero(counts)) - ways < _CHANCE)

@@ -14,7 +14,7 @@ from fairshap._messages import check_count, did_you_mean, listing
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import InputError, TargetError
 
-_wrong_target = partial(TargetError, parameter="y")
+_wrong_target, _wrong_positive = (partial(TargetError, parameter=name) for name in ("y", "positive"))
 # Different whole numbers up to which they are taken for labels, where nothing else is said.
 _MOST_LABELS = 30
 # How many bins there are where nothing is said, and how many rows each of them then has at least.
@@ -77,10 +77,9 @@ class Target:
                 )
         if is_quantity:
             if positive is not None:
-                raise TargetError(
+                raise _wrong_positive(
                     f"positive={positive!r} names a label, but y is a quantity: it goes to a regressor, or "
-                    "it is cut into bins. Leave positive out.",
-                    parameter="positive",
+                    "it is cut into bins. Leave positive out."
                 )
             numbers = _read_quantity(values)
             codes, names = quantile_bins(numbers, bins)
@@ -156,10 +155,9 @@ def _position_of_positive(classes: NDArray[Any], positive: Any) -> int | None:
     found = np.flatnonzero([bool(label == positive) for label in classes])
     if not len(found):
         known = classes.tolist()
-        raise TargetError(
+        raise _wrong_positive(
             f"positive={positive!r} does not occur in y, which holds {listing(known)}."
-            f"{did_you_mean(positive, known)}",
-            parameter="positive",
+            f"{did_you_mean(positive, known)}"
         )
     return int(found[0])
 

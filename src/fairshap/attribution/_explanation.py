@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, PlayersLike, Table, make_frame
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_choice, check_count, is_number
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
 from fairshap._problem.target import exceeds
@@ -37,7 +37,7 @@ class Explainer(BaseEstimator):
     n_permutations : int, default=128
         The most random orders of an estimate, each walked in both directions. A row stops early once each of
         its values is clear of the threshold by its standard error.
-    feature_groups : mapping or list of lists, default=None
+    feature_groups : mapping of names to lists of columns, default=None
         Columns that are switched together, such as the one-hot columns of one category.
     comparison : {"max", "mean", "random"}, default="max"
         The risk of a row if the attribute has more than two values; see
@@ -88,25 +88,17 @@ class Options:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            known = f"the methods are {listing(METHODS)}.{did_you_mean(self.method, METHODS)}"
-            raise InputError(f"method={self.method!r} is not known; {known}", parameter="method")
-        _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
+        check_choice(self.method, "method", METHODS)
+        check_count(self.n_permutations, "n_permutations", ": fewer have no standard error", least=2)
         if self.max_exact is not None:
-            _check_count("max_exact", self.max_exact, 0, "it is a number of features")
+            check_count(self.max_exact, "max_exact", ": it is a number of features", least=0)
         if self.threshold is not None:
             check_threshold(self.threshold)
 
 
-def _check_count(name: str, value: Any, least: int, why: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.", parameter=name)
-
-
 def check_threshold(threshold: Any, name: str = "threshold") -> None:
     """Raise an error unless the threshold is a positive number."""
-    is_number = isinstance(threshold, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(threshold, bool) or not threshold > 0:
+    if not is_number(threshold) or not threshold > 0:
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
             "an edit. The paper uses 0.05.",

@@ -175,7 +175,7 @@ def tune(
     reject_if : sequence, optional
         When edits of a row are taken back: None, "risk_rises", "label_less_likely"; by default as in
         ``constraints``. The last lowers DP and EO further on some tables, and undoes the repair on others.
-    feature_groups : mapping or list of lists, optional
+    feature_groups : mapping of names to lists of columns, optional
         Columns that are switched together; see :class:`fairshap.Explainer`.
     each_column : bool, default=True
         Whether each column by itself is tried as well, if there are feature groups. Editing half a category
