@@ -444,7 +444,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
         for recipe in recipes:
-            recipe.check(problem, features)
+            # Columns that the table does not have are an error before anything is fitted.
+            recipe.constraints.features(problem.own, features)
         reaches = [recipe.selector.reach(default_threshold(problem.target)) for recipe in recipes]
         reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, PlayersLike, Table, make_frame
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_choice, check_count, is_number
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
 from fairshap._problem.target import exceeds
@@ -88,25 +88,16 @@ class Options:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            known = f"the methods are {listing(METHODS)}.{did_you_mean(self.method, METHODS)}"
-            raise InputError(f"method={self.method!r} is not known; {known}", parameter="method")
-        _check_count("n_permutations", self.n_permutations, 2, "fewer have no standard error")
+        check_choice(self.method, "method", METHODS)
+        check_count(self.n_permutations, "n_permutations", ": fewer have no standard error", 2)
         if self.max_exact is not None:
-            _check_count("max_exact", self.max_exact, 0, "it is a number of features")
-        if self.threshold is not None:
-            check_threshold(self.threshold)
-
-
-def _check_count(name: str, value: Any, least: int, why: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number from {least} on: {why}.", parameter=name)
+            check_count(self.max_exact, "max_exact", ": it is a number of features", 0)
+        check_threshold(self.threshold)
 
 
 def check_threshold(threshold: Any, name: str = "threshold") -> None:
-    """Raise an error unless the threshold is a positive number."""
-    is_number = isinstance(threshold, (int, float, np.integer, np.floating))
-    if not is_number or isinstance(threshold, bool) or not threshold > 0:
+    """Raise an error unless the threshold, if there is one, is a positive number."""
+    if threshold is not None and not (is_number(threshold) and threshold > 0):
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
             "an edit. The paper uses 0.05.",

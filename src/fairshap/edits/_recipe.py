@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import _safe_indexing
 
-from fairshap._frames import Players, open_store
+from fairshap._frames import open_store
 from fairshap._messages import check_choice, check_number, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import reaches
@@ -17,14 +17,7 @@ from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again
 from fairshap.edits._ledger import Edits
-from fairshap.edits._selectors import (
-    EditConstraints,
-    Selector,
-    Threshold,
-    features_named,
-    make_constraints,
-    make_selector,
-)
+from fairshap.edits._selectors import EditConstraints, Selector, Threshold, make_constraints, make_selector
 from fairshap.exceptions import InputError
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
@@ -66,11 +59,6 @@ class Recipe:
         make_selector(self.selector)
         make_constraints(self.constraints)
         check_counterfactuals(self.counterfactuals)
-
-    def check(self, problem: Problem, players: Players) -> None:
-        """Raise an error if constraints or thresholds name columns that the table does not have."""
-        self.constraints.features(problem.own, players)
-        features_named(players, getattr(self.selector.once, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
         """Return the user's table X repaired, from its explanation; ``fit`` trains for a further round."""

@@ -1,13 +1,13 @@
 """Which cells are edited: selectors, which choose them from an explanation, and constraints on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, Table
-from fairshap._messages import check_choice, check_count, did_you_mean, is_number, listing
+from fairshap._messages import check_choice, check_count, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
@@ -17,9 +17,6 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible
 from fairshap.exceptions import InputError
-
-#: Columns, or feature groups, with a threshold of their own.
-ByColumn: TypeAlias = Mapping[Any, float] | None
 
 #: The groups whose rows are edited, and their sides.
 SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
@@ -206,32 +203,27 @@ class Threshold(Selector):
         The smallest Shapley value that leads to an edit, in units of the model's output. A value that is
         below it by less than a billionth of that unit ties with it and leads to an edit too. None is 0.05,
         as in the paper; for a regressor, 0.05 standard deviations of the target.
-    by_column : mapping, default=None
-        Columns, or feature groups, with a threshold of their own.
 
     Examples
     --------
-    >>> Threshold(0.02, by_column={"age": 0.1})
-    Threshold(by_column={'age': 0.1}, threshold=0.02)
+    >>> Threshold(0.02)
+    Threshold(threshold=0.02)
     """
 
-    def __init__(self, threshold: float | None = None, *, by_column: ByColumn = None) -> None:
+    def __init__(self, threshold: float | None = None) -> None:
         self.threshold = threshold
-        self.by_column = by_column
 
     def check(self) -> None:
-        _check_thresholds("threshold", self.threshold, self.by_column)
+        check_threshold(self.threshold)
 
-    def reach(self, default: float) -> float | None:
-        own = default if self.threshold is None else self.threshold
-        return min([own, *(self.by_column or {}).values()])
+    def reach(self, default: float) -> float:
+        return default if self.threshold is None else self.threshold
 
     def _is_enough(self, explanation: Explanation) -> Bools:
-        least = _by_feature(explanation, self.threshold, self.by_column)
-        return reaches(explanation.values, least, explanation.unit)
+        return reaches(explanation.values, self.reach(explanation.default_threshold), explanation.unit)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        threshold = explanation.default_threshold if self.threshold is None else self.threshold
+        threshold = self.reach(explanation.default_threshold)
         known = f"; the largest is {largest:.3g}" if np.isfinite(largest) else ""
         why = f"no Shapley value reaches threshold={threshold:.6g}{known}"
         return bool(reaches(largest, threshold, explanation.unit)), why
@@ -265,7 +257,7 @@ class Budget(Selector):
                 f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1.",
                 parameter="n_cells",
             )
-        _check_thresholds("threshold", self.threshold)
+        check_threshold(self.threshold)
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002
         return self.threshold
@@ -299,8 +291,6 @@ class OptimalSubset(Selector):
     cost : float, default=None
         What an edited cell costs, in units of the risk; None is the paper's threshold, 0.05, and for a
         regressor 0.05 standard deviations of the target.
-    by_column : mapping, default=None
-        Columns, or feature groups, with a cost of their own.
 
     Examples
     --------
@@ -308,16 +298,17 @@ class OptimalSubset(Selector):
     OptimalSubset(cost=0.02)
     """
 
-    def __init__(self, cost: float | None = None, *, by_column: ByColumn = None) -> None:
+    def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
-        self.by_column = by_column
 
     def check(self) -> None:
-        _check_thresholds("cost", self.cost, self.by_column)
+        check_threshold(self.cost, "cost")
+
+    def _price(self, explanation: Explanation) -> float:
+        return explanation.default_threshold if self.cost is None else self.cost
 
     def _worth(self, explanation: Explanation, may: Bools) -> Bools:
-        cheapest = _by_feature(explanation, self.cost, self.by_column)[may].min(initial=np.inf)
-        return exceeds(explanation.risk, cheapest, explanation.unit)
+        return exceeds(explanation.risk, self._price(explanation), explanation.unit) & may.any()
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:
         return best_players(
@@ -327,14 +318,13 @@ class OptimalSubset(Selector):
             explanation.best[rows],
             np.nan_to_num(explanation.values[rows]),
             cells,
-            _by_feature(explanation, self.cost, self.by_column),
+            np.full(len(explanation.feature_names), self._price(explanation)),
             most or int(cells.sum(axis=1).max(initial=0)),
             explanation.options,
         )
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
-        cost = explanation.default_threshold if self.cost is None else self.cost
-        return True, f"no edits of a row lower its risk by cost={cost:.6g} for each cell"
+        return True, f"no edits of a row lower its risk by cost={self._price(explanation):.6g} for each cell"
 
 
 class Iterative(Selector):
@@ -406,42 +396,3 @@ def _keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: i
     row, player = row[order], player[order]
     beyond = np.cumsum(cells[row, player], dtype=np.int64) > budget
     replaced[row[beyond], player[beyond]] = False
-
-
-def _check_thresholds(name: str, common: Any, by_column: Any = None) -> None:
-    if common is not None:
-        check_threshold(common, name)
-    if not isinstance(by_column, (Mapping, type(None))):
-        raise InputError(
-            f"by_column={by_column!r} must say which column each threshold is for, such as {{'age': 0.1}}.",
-            parameter="by_column",
-        )
-    for threshold in (by_column or {}).values():
-        check_threshold(threshold)
-
-
-def _by_feature(explanation: Explanation, common: float | None, by_column: ByColumn) -> Floats:
-    """Return the threshold of each feature."""
-    common = explanation.default_threshold if common is None else common
-    least = np.full(len(explanation.feature_names), float(common))
-    own = features_named(explanation.features, by_column)
-    least[list(own)] = list(own.values())
-    return least
-
-
-def features_named(players: Players, by_column: ByColumn) -> dict[int, float]:
-    """Return the features that have a threshold of their own; a column that X does not have is an error."""
-    found = {}
-    for name, threshold in (by_column or {}).items():
-        if name in players.names:
-            feature = players.names.index(name)
-        elif name in players.columns:
-            feature = int(players.of_column[players.columns.index(name)])
-        else:
-            raise InputError(
-                f"by_column names {name!r}, which is not a column of X, which has "
-                f"{listing(players.columns)}.{did_you_mean(name, players.columns)}",
-                parameter="by_column",
-            )
-        found[feature] = threshold
-    return found

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
+from fairshap._kernels.neighbors.distance import is_large, nearest_both_ways
 from fairshap._messages import Progress, check_choice, check_count, check_number, listing, warn
 from fairshap._problem import Privileged, Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native
@@ -250,10 +250,10 @@ class Matcher(BaseEstimator, ABC):
 class NearestMatcher(Matcher):
     """Match every row with its nearest rows of the other group and the same label.
 
-    The squared distance of two rows is the sum of the squared differences of their numbers plus
-    ``mismatch``, 2 as in one-hot space, for each category that differs and for each number that one of them
-    lacks. The numbers of a frame are standardized first; those of an array count as given. The sensitive
-    attribute takes no part. Ties go to the lowest row.
+    The squared distance of two rows is the sum of the squared differences of their numbers plus 2, as in
+    one-hot space, for each category that differs and for each number that one of them lacks. The numbers of a
+    frame are standardized first; those of an array count as given. The sensitive attribute takes no part.
+    Ties go to the lowest row.
 
     Parameters
     ----------
@@ -269,8 +269,6 @@ class NearestMatcher(Matcher):
     column_weights : mapping, optional
         The weights of columns by name, or by position for an array. A weight multiplies the squared
         difference in the column, or the cost of a mismatch. Other columns weigh 1; 0 leaves one out.
-    mismatch : float, default=2.0
-        The squared cost of a category that differs, and of a number that one of the rows lacks.
     pairing : {"pooled", "each"}, default="pooled"
         With several unprivileged groups: whether a privileged row is matched with the nearest rows of any of
         them, as in the paper, or with the nearest of each, with equal weights.
@@ -296,7 +294,6 @@ class NearestMatcher(Matcher):
         weights: Literal["uniform", "distance"] = "uniform",
         caliper: float | None = None,
         column_weights: Mapping[Any, float] | None = None,
-        mismatch: float = MISMATCH,
         pairing: Pairing = "pooled",
         bins: int | None = None,
     ) -> None:
@@ -304,7 +301,6 @@ class NearestMatcher(Matcher):
         self.weights = weights
         self.caliper = caliper
         self.column_weights = column_weights
-        self.mismatch = mismatch
         self.pairing = pairing
         self.bins = bins
 
@@ -315,15 +311,14 @@ class NearestMatcher(Matcher):
         if self.caliper is not None:
             what = "a distance; give a number from 0 on, in units of plan.distance, or None for no limit."
             check_number(self.caliper, "caliper", what)
-        check_number(self.mismatch, "mismatch", "a cost; give a number from 0 on, such as 2.0.")
 
     def space(self, problem: Problem) -> Space:
         weights = _read_column_weights(self.column_weights, problem)
-        space = Space.of(problem.table, problem.columns, weights, float(self.mismatch))
-        if not space.width and (self.column_weights or self.mismatch == 0):
+        space = Space.of(problem.table, problem.columns, weights)
+        if not space.width and self.column_weights:
             raise InputError(
-                f"column_weights={self.column_weights!r} and mismatch={self.mismatch!r} leave no column that "
-                "counts: all rows would be equally near. Give a column a weight above 0.",
+                f"column_weights={self.column_weights!r} leaves no column that counts: all rows would be "
+                "equally near. Give a column a weight above 0.",
                 parameter="column_weights",
             )
         return space

@@ -57,13 +57,7 @@ class Space:
         return np.asarray(np.isnan(self.numbers).any(axis=0))
 
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        without: Sequence[int],
-        column_weights: Floats | None = None,
-        mismatch: float = MISMATCH,
-    ) -> "Space":
+    def of(cls, table: Table, without: Sequence[int], column_weights: Floats | None = None) -> "Space":
         """Return the space of a table; columns in ``without`` and those of weight 0 play no part.
 
         Standardizing is left to the weights: the difference of two whole numbers is exact, that of two
@@ -72,7 +66,7 @@ class Space:
         """
         weights = np.ones(len(table.names)) if column_weights is None else column_weights.copy()
         weights[list(without)] = 0.0
-        of_numbers, of_categories = weights[table.numeric_columns], mismatch * weights[table.category_columns]
+        of_numbers, of_categories = weights[table.numeric_columns], MISMATCH * weights[table.category_columns]
         columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(of_categories)
         codes, costs = table.codes[:, categories], of_categories[categories]
         if table.is_array:
@@ -80,10 +74,10 @@ class Space:
             codes, costs = np.column_stack([codes, more]), np.append(costs, MISMATCH * of_blocks)
         numbers, own = table.numbers[:, columns], of_numbers[columns]
         if table.is_array:
-            return cls(numbers, codes, Costs(own, mismatch * own, costs))
+            return cls(numbers, codes, Costs(own, MISMATCH * own, costs))
         _, scale = mean_and_scale(numbers)
         power = np.exp2(np.round(np.log2(scale)))
-        return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, mismatch * own, costs))
+        return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, MISMATCH * own, costs))
 
     @property
     def width(self) -> int:

@@ -153,9 +153,9 @@ class Sweep:
 
 def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     """Return the cells, the rows and the mean risk after the edits of one threshold."""
-    explanation, by_column = data.explanation, getattr(data.selector, "by_column", None)
+    explanation = data.explanation
     kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
-    rows, replaced = kind(threshold, by_column=by_column).choose(explanation, data.recipe.constraints)
+    rows, replaced = kind(threshold).choose(explanation, data.recipe.constraints)
     risk = data.certificate.dr_before.copy()
     if not len(rows):
         return 0, 0, float(np.nanmean(risk))
