@@ -231,7 +231,3 @@ class MatchPlan:
         from fairshap.matching._diagnostics import diagnose
 
         return diagnose(self, random_state)
-
-    def plot(self, ax: Any = None, *, random_state: Any = 0) -> Any:
-        """Draw the diagnostics with matplotlib; see :meth:`fairshap.matching.Diagnostics.plot`."""
-        return self.diagnostics(random_state).plot(ax)
