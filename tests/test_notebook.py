@@ -28,7 +28,6 @@ report = fs.report(tuning=tuning)
 PLOTS = (
     "fs.explanation_.plot()",
     "fs.explanation_.match_plan.diagnostics().plot()",
-    "fs.explanation_.match_plan.diagnostics().plot()",
     "fs.plot_residuals()",
     "tuning.plot()",
     "curve.plot()",

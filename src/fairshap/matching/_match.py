@@ -329,7 +329,7 @@ class NearestMatcher(Matcher):
         numbers, codes = space.numbers, space.codes
         compiled = is_large([(len(a), len(b)) for a, b in strata], space.width)
         directions: list[Direction] = []
-        for a, b in strata:
+        for a, b in (stratum for stratum in strata if min(map(len, stratum))):
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
                 *(numbers[a], codes[a], numbers[b], codes[b], space.costs),
                 k=int(self.n_neighbors),
@@ -338,13 +338,21 @@ class NearestMatcher(Matcher):
                 advance=advance,
             )
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
+        if not directions:
+            return Found([], {}, [])
         pairs, short = zip(*(self._weighed(*direction) for direction in directions), strict=True)
         n_short = len(np.unique(np.concatenate(short)))
         notes = {"rows_with_fewer_neighbors": n_short} if n_short else {}
-        why = []
-        if self.caliper is not None:
-            why = self._beyond(directions, np.concatenate([row for row, *_ in pairs]))
-        return Found(list(pairs), notes, why)
+        matched = np.concatenate([row for row, *_ in pairs])
+        if not len(matched):
+            smallest = np.sqrt(min(float(squared.min()) for *_, squared in directions))
+            raise InputError(
+                f"no row has a row of the other group within caliper={self.caliper}; the smallest distance "
+                f"is {smallest:.6g}. Give a larger caliper, or None for no limit."
+            )
+        alone = np.setdiff1d(np.concatenate([rows for rows, *_ in directions]), matched)
+        why = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
+        return Found(list(pairs), notes, [why] if len(alone) else [])
 
     def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> tuple[Pairs, Ints]:
         """Return the pairs within the caliper with their weights, and the rows that have too few."""
@@ -363,19 +371,6 @@ class NearestMatcher(Matcher):
         pairs = np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
         n_kept = kept.sum(axis=1)
         return pairs, rows[(n_kept > 0) & (n_kept < self.n_neighbors)]
-
-    def _beyond(self, directions: list[Direction], matched: Ints) -> list[str]:
-        """Say how many rows have no reference because of the caliper; that all have none is an error."""
-        searched = [part for part in directions if part[3].size]
-        if searched and not len(matched):
-            smallest = np.sqrt(min(float(squared.min()) for *_, squared in searched))
-            raise InputError(
-                f"no row has a row of the other group within caliper={self.caliper}; the smallest distance "
-                f"is {smallest:.6g}. Give a larger caliper, or None for no limit."
-            )
-        alone = np.setdiff1d(np.concatenate([matched, *(rows for rows, *_ in searched)]), matched)
-        text = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
-        return [text] if len(alone) else []
 
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,18 +42,13 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """Rows (a missing number is NaN, a missing category -1), and what differences between them cost."""
 
     numbers: Floats
     codes: Codes
     costs: Costs
-
-    @cached_property
-    def holes(self) -> Bools:
-        """In which columns of numbers one is missing."""
-        return np.asarray(np.isnan(self.numbers).any(axis=0))
 
     @classmethod
     def of(cls, table: Table, without: Sequence[int], column_weights: Floats | None = None) -> "Space":
@@ -86,6 +80,7 @@ class Space:
 
     def squared(self, rows: Ints, others: Ints) -> Floats:
         """Return the squared distance of each row to the other beside it; of a column of rows, to all."""
+        holes: Bools = np.asarray(np.isnan(self.numbers).any(axis=0))
         squared = np.empty(np.broadcast_shapes(rows.shape, others.shape))
         size = max(1, _CELLS // max(1, self.width * squared[:1].size))
         for start in range(0, len(rows), size):
@@ -93,7 +88,7 @@ class Space:
             own, other = rows[part], others if rows.ndim > 1 else others[part]
             squared[part] = squared_distances(
                 *(self.numbers[own], self.codes[own], self.numbers[other], self.codes[other]),
-                self.holes,
+                holes,
                 self.costs,
             )
         return squared
