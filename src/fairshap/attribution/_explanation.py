@@ -13,7 +13,7 @@ from fairshap._messages import check_choice, check_count, is_number
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
 from fairshap._problem.target import exceeds
-from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.matching import MatchPlan
 
@@ -278,15 +278,6 @@ class Explanation:
             data=data,
             feature_names=[str(name) for name in self.feature_names],
         )
-
-    def edited_features(self, rows: Ints, columns: list[Hashable]) -> tuple[Ints, Bools]:
-        """Return the rows that have edits, and which of their features these edits change."""
-        edited, at = np.unique(rows, return_inverse=True)
-        position = {name: j for j, name in enumerate(self.features.columns)}
-        changed = np.array([position[name] for name in columns], dtype=np.int64)
-        taken = np.zeros((len(edited), len(self.feature_names)), dtype=np.bool_)
-        taken[at, self.features.of_column[changed]] = True
-        return edited, taken
 
 
 def default_threshold(target: Target | None) -> float:

@@ -138,13 +138,11 @@ class Selector(BaseEstimator):
         """Return the largest number of cells that are edited."""
         return problem.own.n_rows * len(problem.own.names)
 
-    def after(self, n_edits: int, problem: Problem) -> "Selector":  # noqa: ARG002 - for budgets
-        """Return the selector of the next round, after so many edits."""
-        return self
-
-    def select(self, explanation: Explanation, constraints: EditConstraints | None = None) -> Edits:
-        """Return the edits of the explained table, within constraints."""
-        rows, replaced = self.once.choose(explanation, make_constraints(constraints))
+    def select(
+        self, explanation: Explanation, constraints: EditConstraints | None = None, *, n_before: int = 0
+    ) -> Edits:
+        """Return the edits of the explained table, within constraints, after so many of earlier rounds."""
+        rows, replaced = self.once.choose(explanation, make_constraints(constraints), n_before)
         of_column, pool = explanation.features.of_column, explanation.problem.table
         cells = pool.differ(rows, explanation.best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
@@ -152,14 +150,17 @@ class Selector(BaseEstimator):
         phi = explanation.values[row, of_column[column]]
         return Edits.of_cells(explanation.problem, row, column, explanation.best[row], phi)
 
-    def choose(self, explanation: Explanation, constraints: EditConstraints) -> tuple[Ints, Bools]:
+    def choose(
+        self, explanation: Explanation, constraints: EditConstraints, n_before: int = 0
+    ) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which features of each."""
         self.check()
         problem, players, best = explanation.problem, explanation.features, explanation.best
         may = constraints.features(problem.own, players)
         may[players.of_column[[c for c in problem.columns if c < len(players.of_column)]]] = False
         side = np.isin(problem.groups.side, SIDES[constraints.group])
-        rows = np.flatnonzero(side & (best >= 0) & self._worth(explanation, may))
+        is_enough = (self._is_enough(explanation) & may).any(axis=1)
+        rows = np.flatnonzero(side & (best >= 0) & is_enough)
         differ = problem.table.differ(rows, best[rows])
         cells = players.count(differ[:, : len(players.of_column)])
         cells[:, ~may] = 0
@@ -171,19 +172,15 @@ class Selector(BaseEstimator):
             keep_few(replaced, importance, cells, constraints.max_per_row)
         if constraints.plausible:
             keep_plausible(explanation, rows, replaced, importance)
-        _keep_within(replaced, importance, cells, self.max_cells(problem))
+        _keep_within(replaced, importance, cells, self.max_cells(problem) - n_before)
         if constraints.reject_if is not None and len(rows):
             keep_harmless(explanation, rows, replaced, constraints.reject_if)
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
 
     def _is_enough(self, explanation: Explanation) -> Bools:
-        """Say which Shapley values are large enough for an edit, for selectors that go by them."""
+        """Say which features of each row are worth an edit, by their Shapley values or by the row's risk."""
         raise NotImplementedError(type(self).__name__)
-
-    def _worth(self, explanation: Explanation, may: Bools) -> Bools:
-        """Say which rows can have an edit at all."""
-        return np.asarray((self._is_enough(explanation) & may).any(axis=1))
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:  # noqa: ARG002
         """Return which features of some rows are to be edited; ``most`` is how many cells of each."""
@@ -265,9 +262,6 @@ class Budget(Selector):
     def max_cells(self, problem: Problem) -> int:
         return int(self.n_cells * super().max_cells(problem)) if self.n_cells < 1 else int(self.n_cells)
 
-    def after(self, n_edits: int, problem: Problem) -> Selector:
-        return Budget(self.max_cells(problem) - n_edits, threshold=self.threshold)
-
     def _is_enough(self, explanation: Explanation) -> Bools:
         if self.threshold is None:
             return exceeds(explanation.values, 0.0, explanation.unit)
@@ -307,8 +301,8 @@ class OptimalSubset(Selector):
     def _price(self, explanation: Explanation) -> float:
         return explanation.default_threshold if self.cost is None else self.cost
 
-    def _worth(self, explanation: Explanation, may: Bools) -> Bools:
-        return exceeds(explanation.risk, self._price(explanation), explanation.unit) & may.any()
+    def _is_enough(self, explanation: Explanation) -> Bools:
+        return exceeds(explanation.risk, self._price(explanation), explanation.unit)[:, None]
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:
         return best_players(
@@ -358,12 +352,6 @@ class Iterative(Selector):
         if isinstance(self.selector, Iterative):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
         make_selector(self.once)
-
-    def reach(self, default: float) -> float | None:
-        return self.once.reach(default)
-
-    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        return self.once.why_nothing(largest, explanation)
 
 
 def make_selector(selector: Any, threshold: float | None = None) -> Selector:
