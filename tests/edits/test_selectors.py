@@ -145,11 +145,7 @@ def test_rejecting_has_nothing_to_do_where_nothing_is_replaced(explained, reject
 
 
 def rise(explained, rows, replaced):
-    features = explained.features
-    before, after = (
-        risk_when_replaced(explained.risk_function, features, rows, explained.best[rows], who)
-        for who in (np.zeros_like(replaced), replaced)
-    )
+    before, after = (risk_when_replaced(explained, rows, who) for who in (np.zeros_like(replaced), replaced))
     return after - before
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, factorize
 from fairshap._kernels.neighbors.distance import mean_and_scale
+from fairshap._messages import check_count
 from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError
@@ -78,11 +79,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return np.array([str(name) for name in names], dtype=object)
 
     def _learn(self, X: Native) -> Table:
-        if not isinstance(self.max_categories, (int, np.integer)) or self.max_categories < 1:
-            raise InputError(
-                f"max_categories={self.max_categories!r} must be a whole number from 1 on.",
-                parameter="max_categories",
-            )
+        check_count(self.max_categories, "max_categories", "")
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
         self.columns_: list[_Number | _Category] = [

@@ -14,7 +14,7 @@ from fairshap import Edits
 from fairshap._files import check_folder, write_atomically
 from fairshap._io import MARKED, Mark, Source
 from fairshap.cli._options import STANDARD, TaskOptions
-from fairshap.edits._ledger import Checksums, has_checksums
+from fairshap.edits._ledger import Checksums
 from fairshap.exceptions import FileError, LedgerError
 
 
@@ -121,9 +121,8 @@ def find_ledger(folder: Path, checksum: str) -> str | None:
     with suppress(OSError):
         for path in sorted(folder.iterdir()):
             with suppress(OSError, LedgerError):
-                # Of most files the first line is read alone.
-                is_ledger = path.suffix.lower() == ".csv" and path.is_file() and has_checksums(path)
-                if is_ledger and Checksums.read(path).repaired == checksum:
+                is_csv = path.suffix.lower() == ".csv" and path.is_file()
+                if is_csv and Checksums.read(path).repaired == checksum:
                     return str(path)
     return None
 

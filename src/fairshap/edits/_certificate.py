@@ -63,8 +63,7 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     sum_phi, residual = np.zeros(len(explanation)), np.zeros(len(explanation))
     if len(rows):
         sum_phi[rows] = np.where(taken, explanation.values[rows], 0.0).sum(axis=1)
-        who = (features, rows, plan.best[rows], taken)
-        full, without = replay(explanation.route, risk, *who, explanation.options.n_jobs)
+        full, without = replay(explanation, rows, taken)
         residual[rows] = without - full + sum_phi[rows]
     distance = np.full(plan.n_rows, np.nan)
     # The first pair of a row is its heaviest: written last, it stays.

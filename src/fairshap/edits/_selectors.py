@@ -305,17 +305,8 @@ class OptimalSubset(Selector):
         return exceeds(explanation.risk, self._price(explanation), explanation.unit)[:, None]
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:
-        return best_players(
-            explanation.risk_function,
-            explanation.features,
-            rows,
-            explanation.best[rows],
-            np.nan_to_num(explanation.values[rows]),
-            cells,
-            np.full(len(explanation.feature_names), self._price(explanation)),
-            most or int(cells.sum(axis=1).max(initial=0)),
-            explanation.options,
-        )
+        most = most or int(cells.sum(axis=1).max(initial=0))
+        return best_players(explanation, rows, cells, self._price(explanation), most)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
         return True, f"no edits of a row lower its risk by cost={self._price(explanation):.6g} for each cell"

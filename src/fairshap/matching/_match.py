@@ -259,7 +259,7 @@ class NearestMatcher(Matcher):
     ----------
     n_neighbors : int, default=1
         The number of references of a row. Where fewer rows qualify, a row has all of them, with a warning if
-        the other group has no more; ``plan.basis.notes`` counts such rows.
+        the other group has no more.
     weights : {"uniform", "distance"}, default="uniform"
         Whether a row's references weigh the same, or in proportion to one over their distance; then exact
         matches share all the weight.
@@ -340,9 +340,7 @@ class NearestMatcher(Matcher):
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
         if not directions:
             return Found([], {}, [])
-        pairs, short = zip(*(self._weighed(*direction) for direction in directions), strict=True)
-        n_short = len(np.unique(np.concatenate(short)))
-        notes = {"rows_with_fewer_neighbors": n_short} if n_short else {}
+        pairs = [self._weighed(*direction) for direction in directions]
         matched = np.concatenate([row for row, *_ in pairs])
         if not len(matched):
             smallest = np.sqrt(min(float(squared.min()) for *_, squared in directions))
@@ -352,10 +350,10 @@ class NearestMatcher(Matcher):
             )
         alone = np.setdiff1d(np.concatenate([rows for rows, *_ in directions]), matched)
         why = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
-        return Found(list(pairs), notes, [why] if len(alone) else [])
+        return Found(pairs, {}, [why] if len(alone) else [])
 
-    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> tuple[Pairs, Ints]:
-        """Return the pairs within the caliper with their weights, and the rows that have too few."""
+    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> Pairs:
+        """Return the pairs within the caliper with their weights."""
         if self.caliper is None:
             check_finite(squared)
         distances = np.sqrt(squared)
@@ -368,9 +366,7 @@ class NearestMatcher(Matcher):
         total = weight.sum(axis=1, keepdims=True)
         weight /= np.where(total > 0, total, 1.0)
         used = weight > 0
-        pairs = np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
-        n_kept = kept.sum(axis=1)
-        return pairs, rows[(n_kept > 0) & (n_kept < self.n_neighbors)]
+        return np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
 
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:

@@ -94,12 +94,13 @@ class Space:
         return squared
 
 
-def check_finite(squared: Floats, below: float = np.inf) -> None:
-    """Raise an error unless all squared distances are finite, or below a number."""
+def check_finite(squared: Floats, below: float = np.inf) -> Floats:
+    """Return squared distances; raise an error unless all are finite, or below a number."""
     if not (squared < below).all():
         raise InputError(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
+    return squared
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -43,15 +43,12 @@ class TransportProblem(NamedTuple):
 
     def all_costs(self) -> Floats:
         """Return the cost of every pair."""
-        costs = self.space.squared(self.rows[:, None], self.others)
-        check_finite(costs, _TOO_LARGE)
-        return costs
+        return check_finite(self.space.squared(self.rows[:, None], self.others), _TOO_LARGE)
 
     def costs(self, keys: Ints) -> sp.coo_array:
         """Return the costs of some pairs by their keys, ``row * len(others) + other``."""
         row, other = np.divmod(keys, len(self.others))
-        costs = self.space.squared(self.rows[row], self.others[other])
-        check_finite(costs, _TOO_LARGE)
+        costs = check_finite(self.space.squared(self.rows[row], self.others[other]), _TOO_LARGE)
         return sp.coo_array((costs, (row, other)), shape=(len(self.rows), len(self.others)))
 
     def typical_cost(self) -> float:

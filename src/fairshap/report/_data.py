@@ -162,7 +162,7 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     references, features = explanation.best[rows], explanation.features
     differ = data.problem.table.differ(rows, references)[:, : len(features.of_column)]
     cells = int((differ & replaced[:, features.of_column]).sum())
-    risk[rows] = risk_when_replaced(explanation.risk_function, features, rows, references, replaced)
+    risk[rows] = risk_when_replaced(explanation, rows, replaced)
     return cells, len(rows), float(np.nanmean(risk))
 
 
