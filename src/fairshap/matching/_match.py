@@ -19,6 +19,8 @@ from fairshap.matching._plan import Basis, MatchPlan, Space, Stratum, check_fini
 Matching: TypeAlias = Any
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]
+#: Counts rows that are matched.
+Advance: TypeAlias = Callable[[int], None]
 #: Rows, their references, the weights and the squared distances of these.
 Pairs: TypeAlias = tuple[Ints, Ints, Floats, Floats]
 #: Rows, those that may be their references, the nearest of these and their squared distances.
@@ -241,9 +243,7 @@ class Matcher(BaseEstimator, ABC):
         return Space.of(problem.table, problem.columns)
 
     @abstractmethod
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         """Return the pairs of all strata, in both directions; ``advance`` counts finished rows."""
 
 
@@ -323,9 +323,7 @@ class NearestMatcher(Matcher):
             )
         return space
 
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         numbers, codes = space.numbers, space.codes
         compiled = is_large([(len(a), len(b)) for a, b in strata], space.width)
         directions: list[Direction] = []

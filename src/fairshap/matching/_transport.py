@@ -1,7 +1,6 @@
 """Optimal transport between the groups, solved by POT."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import check_choice, check_count, check_number, import_extra, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import NotConvergedError, NotConvergedWarning
-from fairshap.matching._match import Found, Matcher, Pairing, Pairs
+from fairshap.matching._match import Advance, Found, Matcher, Pairing, Pairs
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -148,9 +147,7 @@ class TransportMatcher(Matcher):
         check_count(self.n_projections, "n_projections", ", such as 100")
         load_pot()
 
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         pairs: list[Pairs] = []
         kept, told = [], []
