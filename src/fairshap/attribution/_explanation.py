@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, PlayersLike, Table, make_frame
-from fairshap._messages import check_choice, check_count, is_number
+from fairshap._messages import check_choice, check_count, import_extra, is_number
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
 from fairshap._problem.target import exceeds
 from fairshap._typing import Floats, Ints, Native
-from fairshap.exceptions import InputError, MissingExtraError
+from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
 
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
@@ -260,10 +260,7 @@ class Explanation:
         >>> fs.fit(d.X, d.y).explanation_.to_shap().shape
         (200, 5)
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise MissingExtraError("Explanation.to_shap()", "shap", "shap") from error
+        shap = import_extra("shap", "Explanation.to_shap()", "shap")
         rows = np.flatnonzero(self.status != "unmatched")
         data = np.empty((len(rows), len(self.feature_names)), dtype=object)
         store = self.problem.table.store

@@ -145,8 +145,6 @@ def random_references(basis: "Basis", n_rows: int, random_state: Any = 0) -> Int
     drawn, known = np.full(n_rows, -1, dtype=np.int64), np.zeros(n_rows)
     for stratum in basis.strata:
         for rows, others in (stratum, stratum[::-1]):
-            if not len(others):
-                continue
             # A row of several strata is drawn for in each; the new draw is kept by the share of its stratum.
             known[rows] += len(others)
             taken = rows[rng.random_sample(len(rows)) * known[rows] < len(others)]

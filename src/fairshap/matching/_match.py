@@ -154,8 +154,8 @@ def _ask(matcher: Any, problem: Problem) -> MatchPlan:
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
     plan.check_fits(problem.table.n_rows)
-    ends = groups.side[plan.row], groups.side[plan.reference]
-    wrong = (ends[0] < 0) | (ends[1] < 0) | (ends[0] == ends[1])
+    # Sides are 0 and 1, or -1 where the attribute is missing.
+    wrong = groups.side[plan.row] + groups.side[plan.reference] != 1
     if wrong.any():
         at = int(wrong.argmax())
         raise InputError(
@@ -189,8 +189,6 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
     """Say of which labels a side has too few rows, or one that is the reference of many."""
     few, lone = [], []
     for stratum in strata:
-        if not min(map(len, stratum)):
-            continue
         for rows, others, word in ((*stratum, "privileged"), (*stratum[::-1], "unprivileged")):
             text = f"{len(others)} {word} for {len(rows)} rows with {labels.names[labels.codes[rows[0]]]}"
             if len(others) < n_neighbors:
@@ -327,7 +325,7 @@ class NearestMatcher(Matcher):
         numbers, codes = space.numbers, space.codes
         compiled = is_large([(len(a), len(b)) for a, b in strata], space.width)
         directions: list[Direction] = []
-        for a, b in (stratum for stratum in strata if min(map(len, stratum))):
+        for a, b in strata:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
                 *(numbers[a], codes[a], numbers[b], codes[b], space.costs),
                 k=int(self.n_neighbors),
@@ -336,9 +334,9 @@ class NearestMatcher(Matcher):
                 advance=advance,
             )
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
-        if not directions:
-            return Found([], {}, [])
         pairs = [self._weighed(*direction) for direction in directions]
+        if self.caliper is None or not strata:
+            return Found(pairs, {}, [])
         matched = np.concatenate([row for row, *_ in pairs])
         if not len(matched):
             smallest = np.sqrt(min(float(squared.min()) for *_, squared in directions))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,30 +16,27 @@ from fairshap.exceptions import InputError
 if TYPE_CHECKING:
     from fairshap.matching._diagnostics import Diagnostics
 
+#: Rows of one label that may be matched: of one or all unprivileged groups, and the privileged ones.
+Stratum: TypeAlias = tuple[Ints, Ints]
+
 # The cells of pairs that are compared at a time.
 _CELLS = 1 << 20
 # What a pair of a plan says, and as what.
 _KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
 
 
-class Stratum(NamedTuple):
-    """Rows of one label that may be matched: those of one or all unprivileged groups, and the privileged."""
-
-    rows: Ints
-    others: Ints
-
-
 def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
-    """Return one stratum for each label, or one for each label and unprivileged group."""
+    """Return a stratum for each label, or each label and unprivileged group, that both sides have rows of."""
     group = groups.group if each else np.minimum(groups.group, 0)
-    return [
-        Stratum(
+    strata = [
+        (
             np.flatnonzero((group == g) & (labels.codes == label)),
             np.flatnonzero((groups.side == 1) & (labels.codes == label)),
         )
         for label in range(len(labels.names))
         for g in range(group.max() + 1)
     ]
+    return [stratum for stratum in strata if min(map(len, stratum))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -152,8 +152,6 @@ class TransportMatcher(Matcher):
         pairs: list[Pairs] = []
         kept, told = [], []
         for position, stratum in enumerate(strata):
-            if not min(map(len, stratum)):
-                continue
             problem = TransportProblem(space, *stratum, np.random.default_rng((seed, position)), n_threads)
             plan = self._solve(problem)
             for mine, theirs, mass in ((*stratum, plan.mass), (*stratum[::-1], plan.mass.T.tocsr())):
