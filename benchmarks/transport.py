@@ -14,7 +14,7 @@ import sys
 import time
 
 import numpy as np
-from peak import peak_mib
+from common import peak_mib
 
 from fairshap import datasets
 from fairshap.matching import NearestMatcher, TransportMatcher

@@ -27,7 +27,6 @@ report = fs.report(tuning=tuning)
 #: Every public method that draws.
 PLOTS = (
     "fs.explanation_.plot()",
-    "fs.explanation_.match_plan.plot()",
     "fs.explanation_.match_plan.diagnostics().plot()",
     "tuning.plot()",
     "curve.plot()",

@@ -180,17 +180,15 @@ def problems(draw):
     return pd.DataFrame(X, columns=NAMES), y, model
 
 
-# Of the names of the columns, which differ by the kind of table.
 CHOICES = [
-    lambda _: {"threshold": 0.05},
-    lambda names: {"selector": Threshold(0.1, by_column={names[1]: 1 / 30, names[2]: 0.025})},
-    lambda _: {"threshold": 1 / 30, "constraints": EditConstraints(max_per_row=1)},
-    lambda _: {"selector": Budget(7)},
-    lambda _: {"selector": Budget(0.1), "constraints": EditConstraints(max_per_row=1)},
-    lambda _: {"selector": OptimalSubset(0.05)},
-    lambda _: {"selector": OptimalSubset(0.025), "constraints": EditConstraints(max_per_row=2)},
-    lambda _: {"selector": Iterative(Threshold(0.05), max_rounds=3)},
-    lambda _: {
+    {"threshold": 0.05},
+    {"threshold": 1 / 30, "constraints": EditConstraints(max_per_row=1)},
+    {"selector": Budget(7)},
+    {"selector": Budget(0.1), "constraints": EditConstraints(max_per_row=1)},
+    {"selector": OptimalSubset(0.05)},
+    {"selector": OptimalSubset(0.025), "constraints": EditConstraints(max_per_row=2)},
+    {"selector": Iterative(Threshold(0.05), max_rounds=3)},
+    {
         "threshold": 0.05,
         "constraints": EditConstraints(reject_if="risk_rises"),
         "counterfactuals": 0.1,
@@ -224,7 +222,7 @@ def test_every_way_makes_the_same_edits(problem, choice, k):
     ):
         table = X.to_numpy() if kind == "numpy" else to_library(X, kind)
         names = range(5) if kind == "numpy" else NAMES
-        params = {**choice(names), "n_jobs": n_jobs, "matcher": Fixed(plan), "random_state": 0}
+        params = {**choice, "n_jobs": n_jobs, "matcher": Fixed(plan), "random_state": 0}
         fs = by_route(route, FairSHAP(model, sensitive=names[0], privileged=1.0, **params), table, y)
         columns = [list(names).index(column) for column in fs.edits_.column]
         edits = sorted(zip(fs.edits_.row.tolist(), columns, strict=True))
@@ -285,8 +283,6 @@ def test_the_threshold_takes_what_is_equal_and_nothing_below(twentieths):
     # Unmatched by rounding, if rounding were to decide.
     assert (fs.edits_.phi < 0.05).any()
     assert cells(fs) == equal
-    by_column = Threshold(0.9, by_column=dict.fromkeys("abcd", 0.05))
-    assert cells(fit_twentieths(twentieths, selector=by_column)) == equal
     assert not cells(fit_twentieths(twentieths, threshold=0.05 + 1e-6))
     rounds = Iterative(Threshold(0.05), max_rounds=2)
     assert cells(fit_twentieths(twentieths, selector=rounds)) == equal

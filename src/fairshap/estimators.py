@@ -23,7 +23,7 @@ from fairshap.attribution import Explainer, Explanation
 from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Selector
-from fairshap.edits._certificate import Evidence
+from fairshap.edits._certificate import Certificate, certify
 from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.edits._selectors import make_constraints, make_selector
 from fairshap.exceptions import ModelError, NothingToRepairWarning
@@ -262,7 +262,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         self.model_, self.explanation_ = explanation.model, explanation
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
-        self.threshold_ = recipe.selector.reach(explanation.default_threshold)
+        self.threshold_ = recipe.selector.once.reach(explanation.default_threshold)
         self.__dict__.pop("_evidence", None)
         self.summary_ = {
             "n_rows": len(explanation),
@@ -307,18 +307,19 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @cached_property
-    def _evidence(self) -> Evidence:
-        return Evidence(self.explanation_, self.edits_)
+    def _evidence(self) -> Certificate:
+        repaired = self.edits_.apply(self.explanation_.problem.own.native)
+        return certify(self.explanation_, self.edits_, repaired)
 
     @property
     def certificate_(self) -> Native:
         """What the edits did to each row, as a frame; measured when it is first asked for."""
         check_is_fitted(self)
-        return self._evidence.certificate.frame()
+        return self._evidence.frame()
 
     def __dir__(self) -> list[str]:
         # Whoever looks at all attributes, as scikit-learn does to list or to show them, would measure it.
-        names = (name for name in object.__dir__(self) if name != "certificate_")
+        names = (name for name in object.__dir__(self) if name not in ("certificate_", "_evidence"))
         return [name for name in names if hasattr(self, name)]
 
     def report(
@@ -432,8 +433,9 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
         for recipe in recipes:
-            recipe.check(problem, features)
-        reaches = [recipe.selector.reach(default_threshold(problem.target)) for recipe in recipes]
+            # Columns that the table does not have are an error before anything is fitted.
+            recipe.constraints.features(problem.own, features)
+        reaches = [recipe.selector.once.reach(default_threshold(problem.target)) for recipe in recipes]
         reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
         self._weighing = None
@@ -495,7 +497,7 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
             f"the risk is {mean:.3g} whatever the other columns hold, as in a margin that is "
             f"linear in column {attribute!r}; no edit can lower it."
         )
-    is_enough, why = recipe.selector.why_nothing(largest, explanation)
+    is_enough, why = recipe.selector.once.why_nothing(largest, explanation)
     given = recipe.constraints.given()
     if given and is_enough:
         why = f"the largest Shapley value is {largest:.3g}, but none is left within {', '.join(given)}"

@@ -6,11 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 from fairshap import datasets, explain, match
-from fairshap._frames import Players
-from fairshap._models import Risk, Scorer
-from fairshap._problem import Problem
 from fairshap.attribution import _explain
-from fairshap.attribution._explanation import Options
 from fairshap.attribution._subsets import best_players, risk_when_replaced
 
 DATA = datasets.load("german", encoded=True)
@@ -27,17 +23,13 @@ MODELS = {
 def ask(name, price=0.01, most_cells=3):
     model = MODELS[name].fit(X, Y)
     plan = match(X, Y, **WHO)
-    phi = explain(model, X, plan, **WHO).values
-    setting = Problem.read(X, sensitive=SENSITIVE, privileged=1.0)
-    risk, players = Risk(Scorer(model), setting), Players.read(setting.own)
-    rows, references = np.arange(len(X)), plan.best
-    cells = setting.table.differ(rows, references).astype(np.int16)
+    explanation = explain(model, X, plan, **WHO)
+    rows = np.arange(len(X))
+    cells = explanation.problem.table.differ(rows, plan.best).astype(np.int16)
     cells[:, [SENSITIVE, 2]] = 0
-    replaced = best_players(
-        risk, players, rows, references, phi, cells, np.full(cells.shape[1], price), most_cells, Options()
-    )
-    after = risk_when_replaced(risk, players, rows, references, replaced)
-    return replaced, cells, risk.of_rows(rows), after, phi
+    replaced = best_players(explanation, rows, cells, price, most_cells)
+    after = risk_when_replaced(explanation, rows, replaced)
+    return replaced, cells, explanation.risk, after, explanation
 
 
 @pytest.mark.parametrize("name", ["xgboost", "forest"])
@@ -61,13 +53,9 @@ def test_the_choice_keeps_the_limits_and_never_does_worse_than_nothing(name):
 
 
 def test_it_does_at_least_as_well_as_the_threshold():
-    replaced, cells, _, after, phi = ask("xgboost", most_cells=99)
-    model = MODELS["xgboost"].fit(X, Y)
-    setting = Problem.read(X, sensitive=SENSITIVE, privileged=1.0)
-    risk, players = Risk(Scorer(model), setting), Players.read(setting.own)
-    by_threshold = (phi >= 0.05) & (cells > 0)
-    reference = match(X, Y, **WHO).best
-    theirs = risk_when_replaced(risk, players, np.arange(len(X)), reference, by_threshold)
+    replaced, cells, _, after, explanation = ask("xgboost", most_cells=99)
+    by_threshold = (explanation.values >= 0.05) & (cells > 0)
+    theirs = risk_when_replaced(explanation, np.arange(len(X)), by_threshold)
     assert (after + 0.01 * replaced.sum(axis=1) <= theirs + 0.01 * by_threshold.sum(axis=1) + 1e-6).all()
 
 

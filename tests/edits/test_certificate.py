@@ -270,7 +270,7 @@ def test_nothing_is_measured_before_it_is_asked_for(repaired):
     fs.fit(data.X, data.y)
     # Showing an estimator looks at all its attributes.
     assert "edits_" in fs._repr_html_()
-    assert "certificate" not in vars(fs._evidence)
+    assert "_evidence" not in vars(fs)
     first = fs.certificate_
     first.loc[:] = 0.0
     assert fs.certificate_["dr_before"].max() > 0.01

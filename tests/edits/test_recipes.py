@@ -331,7 +331,6 @@ def test_a_regressor_can_have_all_of_it():
         ({"selector": "best"}, "selector='best' is not known"),
         ({"selector": Iterative(max_rounds=0)}, "max_rounds=0"),
         ({"selector": Budget(10), "threshold": 0.1}, "give one of the two"),
-        ({"selector": Threshold(by_column={"agee": 0.1})}, "by_column names 'agee'.*Did you mean 'age'"),
         ({"threshold": -1}, "threshold=-1"),
         ({"constraints": EditConstraints(frozen=["agee"])}, "Did you mean 'age'"),
         ({"constraints": EditConstraints(reject_if="labels")}, "reject_if='labels' is not known"),

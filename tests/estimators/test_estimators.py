@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from xgboost import XGBClassifier
 
 import fairshap
-from fairshap import Budget, EditConstraints, Explainer, FairSHAP, FairSHAPClassifier, Threshold, datasets
+from fairshap import Budget, EditConstraints, Explainer, FairSHAP, FairSHAPClassifier, datasets
 from fairshap.exceptions import (
     ColumnError,
     GroupError,
@@ -470,7 +470,6 @@ def test_missing_values_are_edited_like_others():
         ({"explainer": Explainer(feature_groups={"x": ["skil"]})}, ColumnError, "Did you mean 'skill'"),
         ({"selector": "budget"}, InputError, r"selector='budget' is not known; give Threshold\(0.05\), Bud"),
         ({"selector": Budget(9), "threshold": 0.1}, InputError, "and selector is given too; give one of the"),
-        ({"selector": Threshold(by_column={"skil": 1})}, InputError, "Did you mean 'skill'"),
         ({"constraints": {"frozen": ["skill"]}}, InputError, r"is not known; give fairshap.EditConstraints"),
         ({"constraints": EditConstraints(frozen=["skil"])}, ColumnError, "Did you mean 'skill'"),
         ({"counterfactuals": "some"}, InputError, "counterfactuals='some' is not known"),

@@ -30,8 +30,7 @@ class Case:
     """A table, whom it is about, and the model to explain.
 
     ``unit`` is what thresholds are multiplied by: 1 for a classifier. ``limits`` are the constraints of the
-    repair "limits", and ``by_column`` its thresholds of single columns. ``is_full`` says whether every repair
-    is made, or the paper's two alone.
+    repair "limits". ``is_full`` says whether every repair is made, or the paper's two alone.
     """
 
     X: Any
@@ -43,7 +42,6 @@ class Case:
     pairing: str = "pooled"
     unit: float = 1.0
     limits: dict[str, Any] = field(default_factory=dict)
-    by_column: dict[Any, float] | None = None
     is_full: bool = True
 
 
@@ -177,7 +175,6 @@ def _sensors(**changes: Any) -> Case:
     values: dict[str, Any] = {
         "who": {"sensitive": 0, "privileged": 1},
         "limits": {"frozen": [2]},
-        "by_column": {1: 0.1},
     }
     forest = RandomForestClassifier(20, max_depth=6, random_state=0, n_jobs=1)
     return Case(X, y, forest, **(values | changes))

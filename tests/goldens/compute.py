@@ -136,7 +136,7 @@ REPAIRS: dict[str, Callable[[Case], dict[str, Any]]] = {
         "constraints": EditConstraints(reject_if="label_less_likely"),
     },
     "limits": lambda case: {
-        "selector": Threshold(0.02 * case.unit, by_column=case.by_column),
+        "threshold": 0.02 * case.unit,
         "constraints": EditConstraints(**case.limits),
     },
     "augment edited": lambda case: {"threshold": 0.05 * case.unit, "counterfactuals": "edited"},

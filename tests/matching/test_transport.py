@@ -207,12 +207,14 @@ def test_without_pot_no_method_works(monkeypatch):
             match(X, y, **WHO, matcher=method)
 
 
-def test_solvers_that_are_cut_short_say_so():
+def test_solvers_that_are_cut_short_say_so(monkeypatch):
     X, y = two_groups(40, 60)
-    with pytest.raises(NotConvergedError, match="max_iter=1"):
-        TransportMatcher("emd", max_iter=1).match(X, y, **WHO)
-    with pytest.warns(NotConvergedWarning, match=r"\d+ x \d+ rows after max_iter=1: [\d.e-]+ of the mass"):
-        TransportMatcher("sinkhorn", max_iter=1, tol=1e-6).match(X, y, **WHO)
+    monkeypatch.setattr(_transport, "_SCALINGS", 1)
+    with pytest.warns(NotConvergedWarning, match=r"\d+ x \d+ rows after 1 steps: [\d.e-]+ of the mass"):
+        TransportMatcher("sinkhorn", tol=1e-6).match(X, y, **WHO)
+    monkeypatch.setattr(_transport, "_PIVOTS", 1)
+    with pytest.raises(NotConvergedError, match="the network simplex found no plan"):
+        TransportMatcher("emd").match(X, y, **WHO)
 
 
 @pytest.mark.parametrize(
@@ -228,8 +230,6 @@ def test_solvers_that_are_cut_short_say_so():
         ({"keep": 1.5}, "keep=1.5"),
         ({"keep": np.nan}, "keep=nan"),
         ({"tol": "0.1"}, "tol='0.1'"),
-        ({"max_iter": 0}, "max_iter=0"),
-        ({"max_iter": 2.0}, "max_iter=2.0"),
         ({"n_projections": None}, "n_projections=None"),
         ({"pairing": "both"}, "pairing='both' is not known; give one of 'pooled', 'each'"),
     ],

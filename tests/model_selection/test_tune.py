@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, Threshold, datasets
+from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, OptimalSubset, datasets
 from fairshap._crossval import GAPS, MEASURES, Evaluation
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions
@@ -147,11 +147,11 @@ def test_rejections_that_cannot_be_tried_are_refused():
 
 
 def test_a_selector_of_the_user_s_is_tried_as_it_is():
-    selectors = [Budget(10), Threshold(0.05, by_column={"age": 0.001})]
+    selectors = [Budget(10), OptimalSubset(0.001)]
     frame = tune(X, Y, TREE, **WHO, selectors=selectors, counterfactuals=[None], **QUICK).frame()
     edits = frame.set_index("name")["edits"]
     assert edits["Budget(n_cells=10)"] == 10
-    assert edits["Threshold(by_column={'age': 0.001}, threshold=0.05)"] > 0
+    assert edits["OptimalSubset(cost=0.001)"] > 0
     with pytest.raises(InputError, match="tune tries selectors with thresholds"):
         tune(X, Y, TREE, **WHO, selector=Budget(10))
 

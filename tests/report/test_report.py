@@ -441,7 +441,7 @@ class LargestOfRow(Selector):
 @pytest.mark.parametrize(
     ("selector", "said"),
     [
-        (Threshold(0.01, by_column={"wage <b>$": 0.02}), "some columns have a value of their own"),
+        (Threshold(0.01), "cells with a Shapley value of at least 0.01"),
         (Budget(20), "the cells with the largest Shapley values, at most 20"),
         (OptimalSubset(0.01), "plus 0.01 per edited cell"),
         (Iterative(Threshold(0.01), max_rounds=2), "of at least 0.01; up to 2 rounds"),

@@ -84,7 +84,7 @@ class Trial:
         """Whether it edits no cells: the baseline, another method, or counterfactuals alone."""
         if self.sampler is None:
             return True
-        return self.recipe is not None and self.recipe.selector.reach(0.0) == np.inf
+        return self.recipe is not None and self.recipe.selector.once.reach(0.0) == np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,17 +132,12 @@ def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floa
     before, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
         return [(before, model, scorer)]
-    heads: list[tuple[list[Any], Any, Callable[[Native], Floats]]] = []
-    for calibrated in model.calibrated_classifiers_:
-        inner, head = split(calibrated.estimator)
 
-        def ask(rows: Any, calibrated: Any = calibrated) -> Floats:
-            for transformer in before:
-                rows = transformer.transform(rows)
-            return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
+    def ask(calibrated: Any, rows: Native) -> Floats:
+        return np.asarray(calibrated.predict_proba(transform(before, rows))[:, 1], dtype=np.float64)
 
-        heads.append(([*before, *inner], head, ask))
-    return heads
+    parts = [(*split(one.estimator), partial(ask, one)) for one in model.calibrated_classifiers_]
+    return [([*before, *inner], head, of_head) for inner, head, of_head in parts]
 
 
 def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, PlayersLike, Table, make_frame
-from fairshap._messages import check_choice, check_count, is_number
+from fairshap._messages import check_choice, check_count, import_extra, is_number
 from fairshap._models import Risk
 from fairshap._problem import Comparison, Problem, Target
 from fairshap._problem.target import exceeds
-from fairshap._typing import Bools, Floats, Ints, Native
-from fairshap.exceptions import InputError, MissingExtraError
+from fairshap._typing import Floats, Ints, Native
+from fairshap.exceptions import InputError
 from fairshap.matching import MatchPlan
 
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
@@ -89,16 +89,15 @@ class Options:
 
     def __post_init__(self) -> None:
         check_choice(self.method, "method", METHODS)
-        check_count(self.n_permutations, "n_permutations", ": fewer have no standard error", least=2)
+        check_count(self.n_permutations, "n_permutations", ": fewer have no standard error", 2)
         if self.max_exact is not None:
-            check_count(self.max_exact, "max_exact", ": it is a number of features", least=0)
-        if self.threshold is not None:
-            check_threshold(self.threshold)
+            check_count(self.max_exact, "max_exact", ": it is a number of features", 0)
+        check_threshold(self.threshold)
 
 
 def check_threshold(threshold: Any, name: str = "threshold") -> None:
-    """Raise an error unless the threshold is a positive number."""
-    if not is_number(threshold) or not threshold > 0:
+    """Raise an error unless the threshold, if there is one, is a positive number."""
+    if threshold is not None and not (is_number(threshold) and threshold > 0):
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
             "an edit. The paper uses 0.05.",
@@ -261,10 +260,7 @@ class Explanation:
         >>> fs.fit(d.X, d.y).explanation_.to_shap().shape
         (200, 5)
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise MissingExtraError("Explanation.to_shap()", "shap", "shap") from error
+        shap = import_extra("shap", "Explanation.to_shap()", "shap")
         rows = np.flatnonzero(self.status != "unmatched")
         data = np.empty((len(rows), len(self.feature_names)), dtype=object)
         store = self.problem.table.store
@@ -279,15 +275,6 @@ class Explanation:
             data=data,
             feature_names=[str(name) for name in self.feature_names],
         )
-
-    def edited_features(self, rows: Ints, columns: list[Hashable]) -> tuple[Ints, Bools]:
-        """Return the rows that have edits, and which of their features these edits change."""
-        edited, at = np.unique(rows, return_inverse=True)
-        position = {name: j for j, name in enumerate(self.features.columns)}
-        changed = np.array([position[name] for name in columns], dtype=np.int64)
-        taken = np.zeros((len(edited), len(self.feature_names)), dtype=np.bool_)
-        taken[at, self.features.of_column[changed]] = True
-        return edited, taken
 
 
 def default_threshold(target: Target | None) -> float:

@@ -4,15 +4,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
 from fairshap._messages import Progress
-from fairshap._models import Risk
 from fairshap._problem.target import exceeds, steps, tolerance
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
 from fairshap.attribution._calls import Game
 from fairshap.attribution._explain import native_game
-from fairshap.attribution._explanation import Options
+from fairshap.attribution._explanation import Explanation
 
 if TYPE_CHECKING:
     from fairshap.attribution._composed import ComposedGame
@@ -23,29 +21,22 @@ _BY_TREES, _BY_CALLS = 20, 12
 
 
 def best_players(
-    risk: Risk,
-    players: Players,
-    rows: Ints,
-    references: Ints,
-    phi: Floats,
-    cells: AnyCodes,
-    prices: Floats,
-    most_cells: int,
-    options: Options,
+    explanation: Explanation, rows: Ints, cells: AnyCodes, price: float, most_cells: int
 ) -> Bools:
     """Return for each row the players to replace: the risk plus what their cells cost is lowest with them.
 
     Of choices that tie, the one with the fewest cells is taken, and then the one with the earliest player
     that not all of them have. A row with more players than can be enumerated gets the best of the choices
-    that take its players in the order of their attributions. ``cells`` says how many
-    cells replacing a player takes, 0 if it may not be replaced; ``prices`` what a cell of each player costs.
+    that take its players in the order of their attributions. ``cells`` says how many cells replacing a player
+    takes, 0 if it may not be replaced.
     """
-    game = Game(risk, players, rows, references)
+    game, options = _game(explanation, rows), explanation.options
     native, route = native_game(game, options)
     with Progress("Choosing", len(rows), options.verbose) as progress:
         if route == "trees":
+            prices, close = np.full(cells.shape[1], price), tolerance(explanation.unit)
             replaced, is_open = cast("TreeGame", native).choose(
-                cells, prices, most_cells, _BY_TREES, tolerance(risk.unit), progress
+                cells, prices, most_cells, _BY_TREES, close, progress
             )
         else:
             if native is not None and route != "weights":
@@ -54,15 +45,20 @@ def best_players(
             replaced = np.zeros(cells.shape, dtype=np.bool_)
             for q in np.unique(game.q[~is_open]).tolist():
                 for pairs in game.batches(np.flatnonzero(game.q == q), 1 << q):
-                    replaced[pairs] = _best_of_all(game, pairs, q, cells[pairs], prices, most_cells)
+                    replaced[pairs] = _best_of_all(game, pairs, q, cells[pairs], price, most_cells)
                     progress.advance(len(pairs), len(pairs))
         left = np.flatnonzero(is_open)
-        game = Game(risk, players, rows[left], references[left])
-        replaced[left] = _best_in_order(game, phi[left], cells[left], prices, most_cells)
+        phi = np.nan_to_num(explanation.values[rows[left]])
+        replaced[left] = _best_in_order(_game(explanation, rows[left]), phi, cells[left], price, most_cells)
     return replaced
 
 
-def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, prices: Floats, most_cells: int) -> Bools:
+def _game(explanation: Explanation, rows: Ints) -> Game:
+    """Return the games of some rows against the references that their new values come from."""
+    return Game(explanation.risk_function, explanation.features, rows, explanation.best[rows])
+
+
+def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, price: float, most_cells: int) -> Bools:
     """Return the best choices of pairs with q players, from the values of all coalitions."""
     coalitions = AllCoalitions(q)
     out = ~coalitions[:]
@@ -72,7 +68,7 @@ def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, prices: Float
     taken = np.take_along_axis(cells, active, axis=1).astype(np.int64)
     count = taken @ out.T
     barred = ((taken == 0) @ out.T) | (count > most_cells)
-    total = np.where(barred, np.inf, values + (taken * prices[active]) @ out.T)
+    total = np.where(barred, np.inf, values + price * count)
     tied = total <= total.min(axis=1, keepdims=True) + tolerance(game.risk.unit)
     fewest = np.where(tied, count, np.iinfo(np.int64).max)
     best = np.where(fewest == fewest.min(axis=1, keepdims=True), order, -1).argmax(axis=1)
@@ -81,7 +77,7 @@ def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, prices: Float
     return replaced
 
 
-def _best_in_order(game: Game, phi: Floats, cells: AnyCodes, prices: Floats, most_cells: int) -> Bools:
+def _best_in_order(game: Game, phi: Floats, cells: AnyCodes, price: float, most_cells: int) -> Bools:
     """Return the best of the choices that take the players in the order of their attributions."""
     order = np.argsort(np.where(cells > 0, -steps(phi, game.risk.unit), np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(cells, order, axis=1)
@@ -93,42 +89,32 @@ def _best_in_order(game: Game, phi: Floats, cells: AnyCodes, prices: Floats, mos
             fits = (taken[:, k - 1] > 0) & (count + taken[:, k - 1] <= most_cells)
             count += np.where(fits, taken[:, k - 1], 0)
             current[np.flatnonzero(fits), order[fits, k - 1]] = True
-        total = game.without(current) + (current * cells) @ prices
+        total = game.without(current) + price * count
         better = exceeds(best, total, game.risk.unit)
         best[better], chosen[better] = total[better], current[better]
     return chosen
 
 
-def risk_when_replaced(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
+def risk_when_replaced(explanation: Explanation, rows: Ints, replaced: Bools) -> Floats:
     """Return the risk of rows, some of whose players have the reference's cells, by asking the model."""
-    return Game(risk, players, rows, references).without(replaced)
+    return _game(explanation, rows).without(replaced)
 
 
-def replay(
-    route: str,
-    risk: Risk,
-    players: Players,
-    rows: Ints,
-    references: Ints,
-    taken: Bools,
-    n_jobs: int | None = None,
-) -> tuple[Floats, Floats]:
+def replay(explanation: Explanation, rows: Ints, taken: Bools) -> tuple[Floats, Floats]:
     """Return v of all players, and of all but those taken, by the route that their values came by."""
-    game, nobody = Game(risk, players, rows, references), np.zeros_like(taken)
-    if route == "trees":
+    route, n_jobs = explanation.route, explanation.options.n_jobs
+    game = _game(explanation, rows)
+    ask = game.without
+    if route in ("trees", "parts"):
+        from fairshap.attribution._composed import ComposedGame
         from fairshap.attribution._trees import TreeGame
 
-        return _by_trees(TreeGame(game, n_jobs), taken)
-    if route == "parts":
-        from fairshap.attribution._composed import ComposedGame
-
-        return _by_trees(ComposedGame(game, n_jobs), taken)
+        return _by_trees((TreeGame if route == "trees" else ComposedGame)(game, n_jobs), taken)
     if route == "weights":
         from fairshap.attribution._linear import LinearGame
 
-        linear = LinearGame(game, n_jobs)
-        return linear.without(nobody), linear.without(taken)
-    return game.without(nobody), game.without(taken)
+        ask = LinearGame(game, n_jobs).without
+    return ask(np.zeros_like(taken)), ask(taken)
 
 
 def _by_trees(game: "TreeGame | ComposedGame", taken: Bools) -> tuple[Floats, Floats]:

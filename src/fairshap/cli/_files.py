@@ -11,7 +11,7 @@ from typing import BinaryIO
 from fairshap._files import check_folder, check_target, write_atomically
 from fairshap._io import Source
 from fairshap.cli._options import STANDARD, TaskOptions
-from fairshap.edits._ledger import Checksums, has_checksums
+from fairshap.edits._ledger import Checksums
 from fairshap.exceptions import FileError, LedgerError
 
 
@@ -89,9 +89,8 @@ def find_ledger(folder: Path, checksum: str) -> str | None:
     with suppress(OSError):
         for path in sorted(folder.iterdir()):
             with suppress(OSError, LedgerError):
-                # Of most files the first line is read alone.
-                is_ledger = path.suffix.lower() == ".csv" and path.is_file() and has_checksums(path)
-                if is_ledger and Checksums.read(path).repaired == checksum:
+                is_csv = path.suffix.lower() == ".csv" and path.is_file()
+                if is_csv and Checksums.read(path).repaired == checksum:
                     return str(path)
     return None
 

@@ -1,7 +1,6 @@
 """What the edits did to each row, measured, beside what the theory says."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,13 +49,15 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     holds by how much that one's Shapley values differ from the mean. Rows without edits have I = 0; rows
     without a reference have none.
     """
-    risk, plan = explanation.risk_function, explanation.match_plan
-    rows, taken = explanation.edited_features(edits.row, edits.column)
+    risk, plan, features = explanation.risk_function, explanation.match_plan, explanation.features
+    rows, at = np.unique(edits.row, return_inverse=True)
+    taken = np.zeros((len(rows), len(features.names)), dtype=np.bool_)
+    feature = dict(zip(features.columns, features.of_column.tolist(), strict=True))
+    taken[at, [feature[name] for name in edits.column]] = True
     sum_phi, residual = np.zeros(len(explanation)), np.zeros(len(explanation))
     if len(rows):
         sum_phi[rows] = np.where(taken, explanation.values[rows], 0.0).sum(axis=1)
-        who = (explanation.features, rows, plan.best[rows], taken)
-        full, without = replay(explanation.route, risk, *who, explanation.options.n_jobs)
+        full, without = replay(explanation, rows, taken)
         residual[rows] = without - full + sum_phi[rows]
     distance = np.full(plan.n_rows, np.nan)
     # The first pair of a row is its heaviest: written last, it stays.
@@ -73,17 +74,3 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
         edited=np.isin(np.arange(len(explanation)), rows),
         library=explanation.problem.table.store.library,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """A repair whose effect on each row is measured when it is first asked for."""
-
-    explanation: Explanation
-    edits: Edits
-
-    @cached_property
-    def certificate(self) -> Certificate:
-        """What the edits did to each row."""
-        repaired = self.edits.apply(self.explanation.problem.own.native)
-        return certify(self.explanation, self.edits, repaired)

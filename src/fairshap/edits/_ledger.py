@@ -223,7 +223,7 @@ class Checksums:
 
 
 def _read_lines(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a ledger's file by the names of its columns."""
+    """Return the lines of a ledger's file by the names of its columns; of another file, one line is read."""
     # A cell may be longer than the 131,072 characters that csv reads by default.
     limit = csv.field_size_limit(2**31 - 1)
     try:
@@ -231,21 +231,13 @@ def _read_lines(path: Path) -> list[dict[str, str]]:
             reader = csv.DictReader(file)
             if list(reader.fieldnames or []) in (_HEADER, _FULL_HEADER):
                 return list(reader)
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise LedgerError(f"{os.fspath(path)!r} is not a ledger of fairshap: {error}.") from error
     finally:
         csv.field_size_limit(limit)
     raise LedgerError(
         f"{os.fspath(path)!r} is not a ledger of fairshap: its first line is not {','.join(_HEADER)}."
     )
-
-
-def has_checksums(path: Path) -> bool:
-    """Say whether a file begins as a ledger that knows its files does; no more of it is read."""
-    header = ",".join(_FULL_HEADER).encode()
-    with path.open("rb") as file:
-        beginning = file.read(len(header) + 4).removeprefix(b"\xef\xbb\xbf")
-    return beginning.startswith(header) and beginning[len(header) :].startswith((b"\r", b"\n"))
 
 
 def _check_checksums(**given: str | None) -> list[str]:
@@ -285,41 +277,16 @@ def to_text(value: Any) -> tuple[str, str]:
         value = pd.Timedelta(value)
     elif isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, tuple):
-        return "tuple", json.dumps([to_text(item) for item in value])
-    if isinstance(value, pd.Interval):
-        return "Interval", to_text((value.left, value.right, value.closed))[1]
-    for kind in (str, bool, int, float, Decimal):
-        if type(value) is kind:
-            return kind.__name__, repr(value) if kind is float else str(value)
-    if is_missing(value):
+    # NaN is a number like others here: it is written, and read, as one.
+    if is_missing(value) and not isinstance(value, float):
         return "missing", ""
-    if isinstance(value, datetime):
-        return "datetime", value.isoformat()
-    if isinstance(value, timedelta):
-        return "timedelta", pd.Timedelta(value).isoformat()
-    if isinstance(value, (date, time)):
-        return type(value).__name__, value.isoformat()
+    for kind, (write, _) in _TYPES.items():
+        if isinstance(value, kind):
+            return kind.__name__, write(value)
     raise LedgerError(
         f"a cell of type {type(value).__name__} ({value!r}) cannot be written to a ledger; "
         "it takes text, numbers, booleans, dates and missing values."
     )
-
-
-_READERS: dict[str, Any] = {
-    "str": str,
-    "bool": lambda text: {"True": True, "False": False}[text],
-    "int": int,
-    "float": float,
-    "Decimal": Decimal,
-    "datetime": pd.Timestamp,
-    "timedelta": pd.Timedelta,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "missing": lambda _: None,
-    "tuple": lambda text: tuple(from_text(*item) for item in json.loads(text)),
-    "Interval": lambda text: pd.Interval(*(from_text(*item) for item in json.loads(text))),
-}
 
 
 def from_text(kind: str, text: str) -> Any:
@@ -328,3 +295,27 @@ def from_text(kind: str, text: str) -> Any:
         return _READERS[kind](text)
     except (KeyError, ValueError, TypeError, ArithmeticError) as error:
         raise LedgerError(f"{text!r} is not a value of type {kind!r}.") from error
+
+
+def _read_tuple(text: str) -> tuple[Any, ...]:
+    return tuple(from_text(*item) for item in json.loads(text))
+
+
+#: How cells of each type are written and read. Of a type and one derived from it, the latter comes first.
+_TYPES: dict[type, tuple[Any, Any]] = {
+    str: (str, str),
+    bool: (str, {"True": True, "False": False}.__getitem__),
+    int: (str, int),
+    float: (repr, float),
+    Decimal: (str, Decimal),
+    datetime: (lambda value: value.isoformat(), pd.Timestamp),
+    timedelta: (lambda value: pd.Timedelta(value).isoformat(), pd.Timedelta),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    tuple: (lambda value: json.dumps([to_text(item) for item in value]), _read_tuple),
+    pd.Interval: (
+        lambda value: to_text((value.left, value.right, value.closed))[1],
+        lambda text: pd.Interval(*_read_tuple(text)),
+    ),
+}
+_READERS = {kind.__name__: read for kind, (_, read) in _TYPES.items()} | {"missing": lambda _: None}

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._frames import Players
-from fairshap._models import Risk
 from fairshap._problem import Target
 from fairshap._problem.target import exceeds
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
@@ -69,21 +67,20 @@ def keep_plausible(explanation: Explanation, rows: Ints, replaced: Bools, import
 
 def keep_harmless(explanation: Explanation, rows: Ints, replaced: Bools, reject_if: str) -> None:
     """Take back the replacements of rows that they would harm."""
-    risk, players, references = explanation.risk_function, explanation.features, explanation.best[rows]
     harm = _miss if reject_if == "label_less_likely" else risk_when_replaced
-    both = (np.zeros_like(replaced), replaced)
-    before, after = (harm(risk, players, rows, references, who) for who in both)
-    replaced[exceeds(after, before, risk.unit)] = False
+    before, after = (harm(explanation, rows, who) for who in (np.zeros_like(replaced), replaced))
+    replaced[exceeds(after, before, explanation.unit)] = False
 
 
-def _miss(risk: Risk, players: Players, rows: Ints, references: Ints, replaced: Bools) -> Floats:
+def _miss(explanation: Explanation, rows: Ints, replaced: Bools) -> Floats:
     """Return how far the model is from the target of rows, some of whose features are the reference's."""
+    risk, references = explanation.risk_function, explanation.best[rows]
     table, scorer, labels = risk.problem.table, risk.scorer, risk.problem.y
     codes = _positions(labels, getattr(scorer.model, "classes_", None))
     miss = np.empty(len(rows))
     for part in np.split(np.arange(len(rows)), range(risk.call_rows, len(rows), risk.call_rows)):
         own, other = rows[part], references[part]
-        sources = [np.where(replaced[part, player], other, own) for player in players.of_column]
+        sources = [np.where(replaced[part, player], other, own) for player in explanation.features.of_column]
         # An attribute that was added is no player's column.
         sources += [own] * (len(table.names) - len(sources))
         scores = scorer(table.store.mix(sources))

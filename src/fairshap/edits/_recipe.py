@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import _safe_indexing
 
-from fairshap._frames import Players, open_store
+from fairshap._frames import open_store
 from fairshap._messages import check_choice, check_number, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import reaches
@@ -17,14 +17,7 @@ from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._explain import explain_again
 from fairshap.edits._ledger import Edits
-from fairshap.edits._selectors import (
-    EditConstraints,
-    Selector,
-    Threshold,
-    features_named,
-    make_constraints,
-    make_selector,
-)
+from fairshap.edits._selectors import EditConstraints, Selector, Threshold, make_selector
 from fairshap.exceptions import InputError
 
 #: Which rows get counterfactuals; a number means those whose risk is at least that.
@@ -63,14 +56,7 @@ class Recipe:
     counterfactuals: CounterfactualRows = None
 
     def __post_init__(self) -> None:
-        make_selector(self.selector)
-        make_constraints(self.constraints)
         check_counterfactuals(self.counterfactuals)
-
-    def check(self, problem: Problem, players: Players) -> None:
-        """Raise an error if constraints or thresholds name columns that the table does not have."""
-        self.constraints.features(problem.own, players)
-        features_named(players, getattr(self.selector.once, "by_column", None))
 
     def follow(self, explanation: Explanation, X: Native, y: Any, fit: Fit) -> Repaired:
         """Return the user's table X repaired, from its explanation; ``fit`` trains for a further round."""
@@ -87,7 +73,7 @@ class Recipe:
                 # The last edits did no good: they and their round are taken back, but for the first.
                 edits, rounds = known, rounds[: max(1, len(rounds) - 1)]
                 break
-            more = selector.after(len(edits), problem).select(explanation, self.constraints)
+            more = selector.select(explanation, self.constraints, n_before=len(edits))
             known, edits = edits, Edits.together(edits, more)
             rounds.append(Round(len(edits), explanation.mean_risk))
             if not len(more):
@@ -109,63 +95,42 @@ class Recipe:
             if self.counterfactuals != "all":
                 risks = explanation.risk_function.of_rows(rows)
                 rows = rows[reaches(risks, self.counterfactuals, explanation.unit)]
-        added = Counterfactuals.make(problem, rows, weight)
-        return Repaired(added.add_to(X_fair), added.add_to_target(y), added.weight, edits, added.of, rounds)
+        X_fair, y, of, weight = add_counterfactuals(problem, rows, X_fair, y, weight)
+        return Repaired(X_fair, y, weight, edits, of, rounds)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counterfactuals:
-    """Rows with another value of the attribute: of which row each is, and whose value it has.
+def add_counterfactuals(
+    problem: Problem, rows: Ints, X: Native, y: Any, sample_weight: Floats | None = None
+) -> tuple[Native, Any, Ints, Floats]:
+    """Return a table and its target with counterfactuals of some rows below, whose they are, and all weights.
 
-    ``weight`` is of the rows and then of the counterfactuals, which share the weight that the row had.
+    A row has one for each value that its own, if present, is compared with; they share the weight that it
+    had. In a frame whose rows are merely numbered the numbers go on; otherwise each has its row's label.
     """
-
-    of: Ints
-    donor: Ints
-    weight: Floats
-    columns: tuple[int, ...]
-
-    @classmethod
-    def make(cls, problem: Problem, rows: Ints, sample_weight: Floats | None = None) -> "Counterfactuals":
-        """Return a counterfactual of each row for each value that its own, if present, is compared with."""
-        if problem.added:
-            raise InputError(
-                f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
-                "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
-                "into X."
-            )
-        rows = rows[problem.groups.side[rows] >= 0]
-        donors = problem.groups.donors[rows]
-        cells = [problem.table.column(column) for column in problem.columns]
-        differ = np.any([column[rows, None] != column[donors] for column in cells], axis=0)
-        row_of = rows[np.nonzero(differ)[0]]
-        n = problem.table.n_rows
-        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        weight = weight / (1 + np.bincount(row_of, minlength=n))
-        return cls(row_of, donors[differ], np.concatenate([weight, weight[row_of]]), problem.columns)
-
-    def add_to(self, X: Native) -> Native:
-        """Return a table with the counterfactuals of its rows below them.
-
-        In a frame whose rows are merely numbered the numbers go on; otherwise it has its row's label.
-        """
-        store = open_store(X)
-        own, donors = (np.append(np.arange(store.n_rows), below) for below in (self.of, self.donor))
-        sources = [donors if column in self.columns else own for column in range(len(store.names))]
-        is_numbered = isinstance(X, pd.DataFrame) and X.index.equals(pd.RangeIndex(len(X)))
-        return store.mix(sources, labels=None if is_numbered else own)
-
-    def add_to_target(self, y: Any) -> Any:
-        """Return a target with those of the counterfactuals below it, in its own type."""
-        n = len(self.weight) - len(self.of)
-        # Some targets are arrays only when they are asked to be.
-        target = y if hasattr(y, "__getitem__") else np.asarray(y)
-        longer = _safe_indexing(target, np.concatenate([np.arange(n), self.of]))
-        if isinstance(y, tuple):
-            return tuple(longer)
-        if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
-            longer.index = pd.RangeIndex(len(longer))
-        return longer
+    if problem.added:
+        raise InputError(
+            f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
+            "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
+            "into X."
+        )
+    store, rows = open_store(X), rows[problem.groups.side[rows] >= 0]
+    n, donors = store.n_rows, problem.groups.donors[rows]
+    cells = [problem.table.column(column) for column in problem.columns]
+    differ = np.any([column[rows, None] != column[donors] for column in cells], axis=0)
+    of = rows[np.nonzero(differ)[0]]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = weight / (1 + np.bincount(of, minlength=n))
+    own, other = (np.append(np.arange(n), below) for below in (of, donors[differ]))
+    sources = [other if column in problem.columns else own for column in range(len(store.names))]
+    is_numbered = isinstance(X, pd.DataFrame) and X.index.equals(pd.RangeIndex(n))
+    longer = store.mix(sources, labels=None if is_numbered else own)
+    # Some targets are arrays only when they are asked to be.
+    target = _safe_indexing(y if hasattr(y, "__getitem__") else np.asarray(y), own)
+    if isinstance(y, tuple):
+        target = tuple(target)
+    if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
+        target.index = pd.RangeIndex(len(target))
+    return longer, target, of, weight[own]
 
 
 def check_counterfactuals(counterfactuals: Any) -> None:

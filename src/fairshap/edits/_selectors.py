@@ -1,13 +1,13 @@
 """Which cells are edited: selectors, which choose them from an explanation, and constraints on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from fairshap._frames import Players, Table
-from fairshap._messages import check_choice, check_count, did_you_mean, is_number, listing
+from fairshap._messages import check_choice, check_count, is_number
 from fairshap._problem import Problem
 from fairshap._problem.target import exceeds, reaches, steps
 from fairshap._typing import AnyCodes, Bools, Floats, Ints
@@ -17,9 +17,6 @@ from fairshap.attribution._subsets import best_players
 from fairshap.edits._ledger import Edits
 from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible
 from fairshap.exceptions import InputError
-
-#: Columns, or feature groups, with a threshold of their own.
-ByColumn: TypeAlias = Mapping[Any, float] | None
 
 #: The groups whose rows are edited, and their sides.
 SIDES = {"both": (0, 1), "unprivileged": (0,), "privileged": (1,)}
@@ -141,13 +138,11 @@ class Selector(BaseEstimator):
         """Return the largest number of cells that are edited."""
         return problem.own.n_rows * len(problem.own.names)
 
-    def after(self, n_edits: int, problem: Problem) -> "Selector":  # noqa: ARG002 - for budgets
-        """Return the selector of the next round, after so many edits."""
-        return self
-
-    def select(self, explanation: Explanation, constraints: EditConstraints | None = None) -> Edits:
-        """Return the edits of the explained table, within constraints."""
-        rows, replaced = self.once.choose(explanation, make_constraints(constraints))
+    def select(
+        self, explanation: Explanation, constraints: EditConstraints | None = None, *, n_before: int = 0
+    ) -> Edits:
+        """Return the edits of the explained table, within constraints, after so many of earlier rounds."""
+        rows, replaced = self.once.choose(explanation, make_constraints(constraints), n_before)
         of_column, pool = explanation.features.of_column, explanation.problem.table
         cells = pool.differ(rows, explanation.best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
@@ -155,14 +150,17 @@ class Selector(BaseEstimator):
         phi = explanation.values[row, of_column[column]]
         return Edits.of_cells(explanation.problem, row, column, explanation.best[row], phi)
 
-    def choose(self, explanation: Explanation, constraints: EditConstraints) -> tuple[Ints, Bools]:
+    def choose(
+        self, explanation: Explanation, constraints: EditConstraints, n_before: int = 0
+    ) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which features of each."""
         self.check()
         problem, players, best = explanation.problem, explanation.features, explanation.best
         may = constraints.features(problem.own, players)
         may[players.of_column[[c for c in problem.columns if c < len(players.of_column)]]] = False
         side = np.isin(problem.groups.side, SIDES[constraints.group])
-        rows = np.flatnonzero(side & (best >= 0) & self._worth(explanation, may))
+        is_enough = (self._is_enough(explanation) & may).any(axis=1)
+        rows = np.flatnonzero(side & (best >= 0) & is_enough)
         differ = problem.table.differ(rows, best[rows])
         cells = players.count(differ[:, : len(players.of_column)])
         cells[:, ~may] = 0
@@ -174,19 +172,15 @@ class Selector(BaseEstimator):
             keep_few(replaced, importance, cells, constraints.max_per_row)
         if constraints.plausible:
             keep_plausible(explanation, rows, replaced, importance)
-        _keep_within(replaced, importance, cells, self.max_cells(problem))
+        _keep_within(replaced, importance, cells, self.max_cells(problem) - n_before)
         if constraints.reject_if is not None and len(rows):
             keep_harmless(explanation, rows, replaced, constraints.reject_if)
         kept = replaced.any(axis=1)
         return rows[kept], replaced[kept]
 
     def _is_enough(self, explanation: Explanation) -> Bools:
-        """Say which Shapley values are large enough for an edit, for selectors that go by them."""
+        """Say which features of each row are worth an edit, by their Shapley values or by the row's risk."""
         raise NotImplementedError(type(self).__name__)
-
-    def _worth(self, explanation: Explanation, may: Bools) -> Bools:
-        """Say which rows can have an edit at all."""
-        return np.asarray((self._is_enough(explanation) & may).any(axis=1))
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:  # noqa: ARG002
         """Return which features of some rows are to be edited; ``most`` is how many cells of each."""
@@ -206,32 +200,27 @@ class Threshold(Selector):
         The smallest Shapley value that leads to an edit, in units of the model's output. A value that is
         below it by less than a billionth of that unit ties with it and leads to an edit too. None is 0.05,
         as in the paper; for a regressor, 0.05 standard deviations of the target.
-    by_column : mapping, default=None
-        Columns, or feature groups, with a threshold of their own.
 
     Examples
     --------
-    >>> Threshold(0.02, by_column={"age": 0.1})
-    Threshold(by_column={'age': 0.1}, threshold=0.02)
+    >>> Threshold(0.02)
+    Threshold(threshold=0.02)
     """
 
-    def __init__(self, threshold: float | None = None, *, by_column: ByColumn = None) -> None:
+    def __init__(self, threshold: float | None = None) -> None:
         self.threshold = threshold
-        self.by_column = by_column
 
     def check(self) -> None:
-        _check_thresholds("threshold", self.threshold, self.by_column)
+        check_threshold(self.threshold)
 
-    def reach(self, default: float) -> float | None:
-        own = default if self.threshold is None else self.threshold
-        return min([own, *(self.by_column or {}).values()])
+    def reach(self, default: float) -> float:
+        return default if self.threshold is None else self.threshold
 
     def _is_enough(self, explanation: Explanation) -> Bools:
-        least = _by_feature(explanation, self.threshold, self.by_column)
-        return reaches(explanation.values, least, explanation.unit)
+        return reaches(explanation.values, self.reach(explanation.default_threshold), explanation.unit)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        threshold = explanation.default_threshold if self.threshold is None else self.threshold
+        threshold = self.reach(explanation.default_threshold)
         known = f"; the largest is {largest:.3g}" if np.isfinite(largest) else ""
         why = f"no Shapley value reaches threshold={threshold:.6g}{known}"
         return bool(reaches(largest, threshold, explanation.unit)), why
@@ -265,16 +254,13 @@ class Budget(Selector):
                 f"n_cells={n!r} must be a number of cells, or a share of all cells between 0 and 1.",
                 parameter="n_cells",
             )
-        _check_thresholds("threshold", self.threshold)
+        check_threshold(self.threshold)
 
     def reach(self, default: float) -> float | None:  # noqa: ARG002
         return self.threshold
 
     def max_cells(self, problem: Problem) -> int:
         return int(self.n_cells * super().max_cells(problem)) if self.n_cells < 1 else int(self.n_cells)
-
-    def after(self, n_edits: int, problem: Problem) -> Selector:
-        return Budget(self.max_cells(problem) - n_edits, threshold=self.threshold)
 
     def _is_enough(self, explanation: Explanation) -> Bools:
         if self.threshold is None:
@@ -299,8 +285,6 @@ class OptimalSubset(Selector):
     cost : float, default=None
         What an edited cell costs, in units of the risk; None is the paper's threshold, 0.05, and for a
         regressor 0.05 standard deviations of the target.
-    by_column : mapping, default=None
-        Columns, or feature groups, with a cost of their own.
 
     Examples
     --------
@@ -308,33 +292,24 @@ class OptimalSubset(Selector):
     OptimalSubset(cost=0.02)
     """
 
-    def __init__(self, cost: float | None = None, *, by_column: ByColumn = None) -> None:
+    def __init__(self, cost: float | None = None) -> None:
         self.cost = cost
-        self.by_column = by_column
 
     def check(self) -> None:
-        _check_thresholds("cost", self.cost, self.by_column)
+        check_threshold(self.cost, "cost")
 
-    def _worth(self, explanation: Explanation, may: Bools) -> Bools:
-        cheapest = _by_feature(explanation, self.cost, self.by_column)[may].min(initial=np.inf)
-        return exceeds(explanation.risk, cheapest, explanation.unit)
+    def _price(self, explanation: Explanation) -> float:
+        return explanation.default_threshold if self.cost is None else self.cost
+
+    def _is_enough(self, explanation: Explanation) -> Bools:
+        return exceeds(explanation.risk, self._price(explanation), explanation.unit)[:, None]
 
     def _candidates(self, explanation: Explanation, rows: Ints, cells: AnyCodes, most: int | None) -> Bools:
-        return best_players(
-            explanation.risk_function,
-            explanation.features,
-            rows,
-            explanation.best[rows],
-            np.nan_to_num(explanation.values[rows]),
-            cells,
-            _by_feature(explanation, self.cost, self.by_column),
-            most or int(cells.sum(axis=1).max(initial=0)),
-            explanation.options,
-        )
+        most = most or int(cells.sum(axis=1).max(initial=0))
+        return best_players(explanation, rows, cells, self._price(explanation), most)
 
     def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:  # noqa: ARG002
-        cost = explanation.default_threshold if self.cost is None else self.cost
-        return True, f"no edits of a row lower its risk by cost={cost:.6g} for each cell"
+        return True, f"no edits of a row lower its risk by cost={self._price(explanation):.6g} for each cell"
 
 
 class Iterative(Selector):
@@ -369,12 +344,6 @@ class Iterative(Selector):
             raise InputError("selector of Iterative is an Iterative itself; give one that selects once.")
         make_selector(self.once)
 
-    def reach(self, default: float) -> float | None:
-        return self.once.reach(default)
-
-    def why_nothing(self, largest: float, explanation: Explanation) -> tuple[bool, str]:
-        return self.once.why_nothing(largest, explanation)
-
 
 def make_selector(selector: Any, threshold: float | None = None) -> Selector:
     """Return the selector that was given, checked, or the one of a threshold."""
@@ -406,42 +375,3 @@ def _keep_within(replaced: Bools, importance: Floats, cells: AnyCodes, budget: i
     row, player = row[order], player[order]
     beyond = np.cumsum(cells[row, player], dtype=np.int64) > budget
     replaced[row[beyond], player[beyond]] = False
-
-
-def _check_thresholds(name: str, common: Any, by_column: Any = None) -> None:
-    if common is not None:
-        check_threshold(common, name)
-    if not isinstance(by_column, (Mapping, type(None))):
-        raise InputError(
-            f"by_column={by_column!r} must say which column each threshold is for, such as {{'age': 0.1}}.",
-            parameter="by_column",
-        )
-    for threshold in (by_column or {}).values():
-        check_threshold(threshold)
-
-
-def _by_feature(explanation: Explanation, common: float | None, by_column: ByColumn) -> Floats:
-    """Return the threshold of each feature."""
-    common = explanation.default_threshold if common is None else common
-    least = np.full(len(explanation.feature_names), float(common))
-    own = features_named(explanation.features, by_column)
-    least[list(own)] = list(own.values())
-    return least
-
-
-def features_named(players: Players, by_column: ByColumn) -> dict[int, float]:
-    """Return the features that have a threshold of their own; a column that X does not have is an error."""
-    found = {}
-    for name, threshold in (by_column or {}).items():
-        if name in players.names:
-            feature = players.names.index(name)
-        elif name in players.columns:
-            feature = int(players.of_column[players.columns.index(name)])
-        else:
-            raise InputError(
-                f"by_column names {name!r}, which is not a column of X, which has "
-                f"{listing(players.columns)}.{did_you_mean(name, players.columns)}",
-                parameter="by_column",
-            )
-        found[feature] = threshold
-    return found

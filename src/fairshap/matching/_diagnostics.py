@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,9 +13,6 @@ from fairshap.exceptions import InputError
 
 if TYPE_CHECKING:
     from fairshap.matching._plan import Basis, MatchPlan
-
-#: Rows, and what each of them counts; all the same if that is None.
-Sample: TypeAlias = tuple[Ints, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -148,8 +145,6 @@ def random_references(basis: "Basis", n_rows: int, random_state: Any = 0) -> Int
     drawn, known = np.full(n_rows, -1, dtype=np.int64), np.zeros(n_rows)
     for stratum in basis.strata:
         for rows, others in (stratum, stratum[::-1]):
-            if not len(others):
-                continue
             # A row of several strata is drawn for in each; the new draw is kept by the share of its stratum.
             known[rows] += len(others)
             taken = rows[rng.random_sample(len(rows)) * known[rows] < len(others)]
@@ -167,31 +162,37 @@ def _compare(matched: Floats, random: Floats) -> list[float]:
     return [means[0], stds[0], means[1], stds[1], float(d), float(d * np.sqrt(n / 2))]
 
 
-def samples_of(side: Sides, row: Ints, reference: Ints, weight: Floats) -> list[tuple[Sample, Sample]]:
-    """Return both groups, and the matched rows of either with their references, privileged rows second."""
-    unprivileged, privileged = (np.flatnonzero(side == s) for s in (0, 1))
-    samples: list[tuple[Sample, Sample]] = [((unprivileged, None), (privileged, None))]
+def samples_of(side: Sides, row: Ints, reference: Ints, weight: Floats) -> Floats:
+    """Return what each row counts in three comparisons of two samples, shape (3, 2, rows).
+
+    These are both groups, and the matched rows of either with their references, privileged rows second.
+    """
+    n = len(side)
+    samples = np.empty((3, 2, n))
+    samples[0] = side == 0, side == 1
     # The two are not averaged: where they go opposite ways, that would hide both.
     for s in (0, 1):
         pairs = side[row] == s
-        own, others = (np.unique(row[pairs]), None), (reference[pairs], weight[pairs])
-        samples.append((others, own) if s else (own, others))
+        samples[1 + s, s] = np.bincount(row[pairs], minlength=n) > 0
+        samples[1 + s, 1 - s] = np.bincount(reference[pairs], weight[pairs], minlength=n)
     return samples
 
 
-def of_numbers(values: Floats, samples: list[tuple[Sample, Sample]]) -> list[float]:
+@np.errstate(divide="ignore", invalid="ignore")
+def of_numbers(values: Floats, samples: Floats) -> Floats:
     """Return the three differences of a column of numbers, in units of its deviation before matching."""
-    gaps = [_mean(values, *second) - _mean(values, *first) for first, second in samples]
-    if np.isnan(gaps[0]):
-        return [np.nan] * 3
-    groups = [values[rows] for rows, _ in samples[0]]
-    scale = float(np.sqrt(sum(group[~np.isnan(group)].var() for group in groups) / 2))
-    if scale > 0:
-        return [gap / scale for gap in gaps]
-    return [gap if gap == 0 or np.isnan(gap) else float(np.copysign(np.inf, gap)) for gap in gaps]
+    present = ~np.isnan(values)
+    samples = samples * present
+    totals = samples.sum(axis=2)
+    means = samples @ np.where(present, values, 0.0) / totals
+    spread = np.where(present, values - means[0][:, None], 0.0) ** 2
+    scale = np.sqrt(((samples[0] * spread).sum(axis=1) / totals[0]).mean())
+    gaps = means[:, 1] - means[:, 0]
+    return np.where(gaps == 0, 0.0, gaps / scale)
 
 
-def of_categories(codes: AnyCodes, samples: list[tuple[Sample, Sample]]) -> list[float]:
+@np.errstate(invalid="ignore")
+def of_categories(codes: AnyCodes, samples: Floats) -> Floats:
     """Return the three differences of a column of categories, each from 0 on.
 
     With d the differences of the categories' shares, e half of those before matching and S the mean of the
@@ -201,29 +202,13 @@ def of_categories(codes: AnyCodes, samples: list[tuple[Sample, Sample]]) -> list
     a category.
     """
     codes = codes.astype(np.int64) + 1
-    shares = [[_shares(codes, *sample) for sample in pair] for pair in samples]
-    gaps = [second - first for first, second in shares]
-    mean, half = (shares[0][0] + shares[0][1]) / 2, gaps[0] / 2
+    counts = np.array([[np.bincount(codes, weights) for weights in pair] for pair in samples])
+    shares = counts / counts.sum(axis=2, keepdims=True)
+    gaps, mean = shares[:, 1] - shares[:, 0], shares[0].mean(axis=0)
     inverse = np.divide(1.0, mean, out=np.zeros(len(mean)), where=mean > 0)
-    rest = 1.0 - float(half @ (inverse * half))
-    differences = []
-    for gap in gaps:
-        along = float(half @ (inverse * gap))
-        if rest < 1e-12:
-            # No category occurs in both groups: the difference has no scale.
-            differences.append(np.inf if abs(along) > 1e-12 else 0.0)
-        else:
-            differences.append(float(np.sqrt(gap @ (inverse * gap) + along**2 / rest)))
-    return differences
-
-
-def _mean(values: Floats, rows: Ints, weights: Floats | None) -> float:
-    present = ~np.isnan(values[rows])
-    if not present.any():
-        return np.nan
-    return float(np.average(values[rows][present], weights=None if weights is None else weights[present]))
-
-
-def _shares(codes: Ints, rows: Ints, weights: Floats | None) -> Floats:
-    counts = np.bincount(codes[rows], weights, minlength=codes.max() + 1)
-    return counts / counts.sum() if len(rows) else np.full(len(counts), np.nan)
+    half = inverse * gaps[0] / 2
+    rest, along = 1.0 - half @ gaps[0] / 2, gaps @ half
+    if rest < 1e-12:
+        # No category occurs in both groups: the difference has no scale.
+        return np.where(np.abs(along) > 1e-12, np.inf, 0.0)
+    return np.asarray(np.sqrt(gaps**2 @ inverse + along**2 / rest))

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from fairshap._kernels.neighbors.distance import MISMATCH, is_large, nearest_both_ways
+from fairshap._kernels.neighbors.distance import is_large, nearest_both_ways
 from fairshap._messages import Progress, check_choice, check_count, check_number, listing, warn
 from fairshap._problem import Privileged, Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native
@@ -19,6 +19,8 @@ from fairshap.matching._plan import Basis, MatchPlan, Space, Stratum, check_fini
 Matching: TypeAlias = Any
 #: Whether a privileged row has one reference in all unprivileged groups or one in each.
 Pairing: TypeAlias = Literal["pooled", "each"]
+#: Counts rows that are matched.
+Advance: TypeAlias = Callable[[int], None]
 #: Rows, their references, the weights and the squared distances of these.
 Pairs: TypeAlias = tuple[Ints, Ints, Floats, Floats]
 #: Rows, those that may be their references, the nearest of these and their squared distances.
@@ -152,8 +154,8 @@ def _ask(matcher: Any, problem: Problem) -> MatchPlan:
     if not isinstance(plan, MatchPlan):
         raise InputError(f"{name}.match returned a {type(plan).__name__}; it must return a MatchPlan.")
     plan.check_fits(problem.table.n_rows)
-    ends = groups.side[plan.row], groups.side[plan.reference]
-    wrong = (ends[0] < 0) | (ends[1] < 0) | (ends[0] == ends[1])
+    # Sides are 0 and 1, or -1 where the attribute is missing.
+    wrong = groups.side[plan.row] + groups.side[plan.reference] != 1
     if wrong.any():
         at = int(wrong.argmax())
         raise InputError(
@@ -187,8 +189,6 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
     """Say of which labels a side has too few rows, or one that is the reference of many."""
     few, lone = [], []
     for stratum in strata:
-        if not min(map(len, stratum)):
-            continue
         for rows, others, word in ((*stratum, "privileged"), (*stratum[::-1], "unprivileged")):
             text = f"{len(others)} {word} for {len(rows)} rows with {labels.names[labels.codes[rows[0]]]}"
             if len(others) < n_neighbors:
@@ -241,25 +241,23 @@ class Matcher(BaseEstimator, ABC):
         return Space.of(problem.table, problem.columns)
 
     @abstractmethod
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         """Return the pairs of all strata, in both directions; ``advance`` counts finished rows."""
 
 
 class NearestMatcher(Matcher):
     """Match every row with its nearest rows of the other group and the same label.
 
-    The squared distance of two rows is the sum of the squared differences of their numbers plus
-    ``mismatch``, 2 as in one-hot space, for each category that differs and for each number that one of them
-    lacks. The numbers of a frame are standardized first; those of an array count as given. The sensitive
-    attribute takes no part. Ties go to the lowest row.
+    The squared distance of two rows is the sum of the squared differences of their numbers plus 2, as in
+    one-hot space, for each category that differs and for each number that one of them lacks. The numbers of a
+    frame are standardized first; those of an array count as given. The sensitive attribute takes no part.
+    Ties go to the lowest row.
 
     Parameters
     ----------
     n_neighbors : int, default=1
         The number of references of a row. Where fewer rows qualify, a row has all of them, with a warning if
-        the other group has no more; ``plan.basis.notes`` counts such rows.
+        the other group has no more.
     weights : {"uniform", "distance"}, default="uniform"
         Whether a row's references weigh the same, or in proportion to one over their distance; then exact
         matches share all the weight.
@@ -269,8 +267,6 @@ class NearestMatcher(Matcher):
     column_weights : mapping, optional
         The weights of columns by name, or by position for an array. A weight multiplies the squared
         difference in the column, or the cost of a mismatch. Other columns weigh 1; 0 leaves one out.
-    mismatch : float, default=2.0
-        The squared cost of a category that differs, and of a number that one of the rows lacks.
     pairing : {"pooled", "each"}, default="pooled"
         With several unprivileged groups: whether a privileged row is matched with the nearest rows of any of
         them, as in the paper, or with the nearest of each, with equal weights.
@@ -296,7 +292,6 @@ class NearestMatcher(Matcher):
         weights: Literal["uniform", "distance"] = "uniform",
         caliper: float | None = None,
         column_weights: Mapping[Any, float] | None = None,
-        mismatch: float = MISMATCH,
         pairing: Pairing = "pooled",
         bins: int | None = None,
     ) -> None:
@@ -304,7 +299,6 @@ class NearestMatcher(Matcher):
         self.weights = weights
         self.caliper = caliper
         self.column_weights = column_weights
-        self.mismatch = mismatch
         self.pairing = pairing
         self.bins = bins
 
@@ -315,22 +309,19 @@ class NearestMatcher(Matcher):
         if self.caliper is not None:
             what = "a distance; give a number from 0 on, in units of plan.distance, or None for no limit."
             check_number(self.caliper, "caliper", what)
-        check_number(self.mismatch, "mismatch", "a cost; give a number from 0 on, such as 2.0.")
 
     def space(self, problem: Problem) -> Space:
         weights = _read_column_weights(self.column_weights, problem)
-        space = Space.of(problem.table, problem.columns, weights, float(self.mismatch))
-        if not space.width and (self.column_weights or self.mismatch == 0):
+        space = Space.of(problem.table, problem.columns, weights)
+        if not space.width and self.column_weights:
             raise InputError(
-                f"column_weights={self.column_weights!r} and mismatch={self.mismatch!r} leave no column that "
-                "counts: all rows would be equally near. Give a column a weight above 0.",
+                f"column_weights={self.column_weights!r} leaves no column that counts: all rows would be "
+                "equally near. Give a column a weight above 0.",
                 parameter="column_weights",
             )
         return space
 
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         numbers, codes = space.numbers, space.codes
         compiled = is_large([(len(a), len(b)) for a, b in strata], space.width)
         directions: list[Direction] = []
@@ -343,16 +334,22 @@ class NearestMatcher(Matcher):
                 advance=advance,
             )
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
-        pairs, short = zip(*(self._weighed(*direction) for direction in directions), strict=True)
-        n_short = len(np.unique(np.concatenate(short)))
-        notes = {"rows_with_fewer_neighbors": n_short} if n_short else {}
-        why = []
-        if self.caliper is not None:
-            why = self._beyond(directions, np.concatenate([row for row, *_ in pairs]))
-        return Found(list(pairs), notes, why)
+        pairs = [self._weighed(*direction) for direction in directions]
+        if self.caliper is None or not strata:
+            return Found(pairs, {}, [])
+        matched = np.concatenate([row for row, *_ in pairs])
+        if not len(matched):
+            smallest = np.sqrt(min(float(squared.min()) for *_, squared in directions))
+            raise InputError(
+                f"no row has a row of the other group within caliper={self.caliper}; the smallest distance "
+                f"is {smallest:.6g}. Give a larger caliper, or None for no limit."
+            )
+        alone = np.setdiff1d(np.concatenate([rows for rows, *_ in directions]), matched)
+        why = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
+        return Found(pairs, {}, [why] if len(alone) else [])
 
-    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> tuple[Pairs, Ints]:
-        """Return the pairs within the caliper with their weights, and the rows that have too few."""
+    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> Pairs:
+        """Return the pairs within the caliper with their weights."""
         if self.caliper is None:
             check_finite(squared)
         distances = np.sqrt(squared)
@@ -365,22 +362,7 @@ class NearestMatcher(Matcher):
         total = weight.sum(axis=1, keepdims=True)
         weight /= np.where(total > 0, total, 1.0)
         used = weight > 0
-        pairs = np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
-        n_kept = kept.sum(axis=1)
-        return pairs, rows[(n_kept > 0) & (n_kept < self.n_neighbors)]
-
-    def _beyond(self, directions: list[Direction], matched: Ints) -> list[str]:
-        """Say how many rows have no reference because of the caliper; that all have none is an error."""
-        searched = [part for part in directions if part[3].size]
-        if searched and not len(matched):
-            smallest = np.sqrt(min(float(squared.min()) for *_, squared in searched))
-            raise InputError(
-                f"no row has a row of the other group within caliper={self.caliper}; the smallest distance "
-                f"is {smallest:.6g}. Give a larger caliper, or None for no limit."
-            )
-        alone = np.setdiff1d(np.concatenate([matched, *(rows for rows, *_ in searched)]), matched)
-        text = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
-        return [text] if len(alone) else []
+        return np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
 
 
 def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:

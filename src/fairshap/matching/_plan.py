@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,33 +16,30 @@ from fairshap.exceptions import InputError
 if TYPE_CHECKING:
     from fairshap.matching._diagnostics import Diagnostics
 
+#: Rows of one label that may be matched: of one or all unprivileged groups, and the privileged ones.
+Stratum: TypeAlias = tuple[Ints, Ints]
+
 # The cells of pairs that are compared at a time.
 _CELLS = 1 << 20
 # What a pair of a plan says, and as what.
 _KINDS = {"row": np.int64, "reference": np.int64, "weight": np.float64, "distance": np.float64}
 
 
-class Stratum(NamedTuple):
-    """Rows of one label that may be matched: those of one or all unprivileged groups, and the privileged."""
-
-    rows: Ints
-    others: Ints
-
-
 def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
-    """Return one stratum for each label, or one for each label and unprivileged group."""
+    """Return a stratum for each label, or each label and unprivileged group, that both sides have rows of."""
     group = groups.group if each else np.minimum(groups.group, 0)
-    return [
-        Stratum(
+    strata = [
+        (
             np.flatnonzero((group == g) & (labels.codes == label)),
             np.flatnonzero((groups.side == 1) & (labels.codes == label)),
         )
         for label in range(len(labels.names))
         for g in range(group.max() + 1)
     ]
+    return [stratum for stratum in strata if min(map(len, stratum))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """Rows (a missing number is NaN, a missing category -1), and what differences between them cost."""
 
@@ -51,19 +47,8 @@ class Space:
     codes: Codes
     costs: Costs
 
-    @cached_property
-    def holes(self) -> Bools:
-        """In which columns of numbers one is missing."""
-        return np.asarray(np.isnan(self.numbers).any(axis=0))
-
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        without: Sequence[int],
-        column_weights: Floats | None = None,
-        mismatch: float = MISMATCH,
-    ) -> "Space":
+    def of(cls, table: Table, without: Sequence[int], column_weights: Floats | None = None) -> "Space":
         """Return the space of a table; columns in ``without`` and those of weight 0 play no part.
 
         Standardizing is left to the weights: the difference of two whole numbers is exact, that of two
@@ -72,7 +57,7 @@ class Space:
         """
         weights = np.ones(len(table.names)) if column_weights is None else column_weights.copy()
         weights[list(without)] = 0.0
-        of_numbers, of_categories = weights[table.numeric_columns], mismatch * weights[table.category_columns]
+        of_numbers, of_categories = weights[table.numeric_columns], MISMATCH * weights[table.category_columns]
         columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(of_categories)
         codes, costs = table.codes[:, categories], of_categories[categories]
         if table.is_array:
@@ -80,10 +65,10 @@ class Space:
             codes, costs = np.column_stack([codes, more]), np.append(costs, MISMATCH * of_blocks)
         numbers, own = table.numbers[:, columns], of_numbers[columns]
         if table.is_array:
-            return cls(numbers, codes, Costs(own, mismatch * own, costs))
+            return cls(numbers, codes, Costs(own, MISMATCH * own, costs))
         _, scale = mean_and_scale(numbers)
         power = np.exp2(np.round(np.log2(scale)))
-        return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, mismatch * own, costs))
+        return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, MISMATCH * own, costs))
 
     @property
     def width(self) -> int:
@@ -92,6 +77,7 @@ class Space:
 
     def squared(self, rows: Ints, others: Ints) -> Floats:
         """Return the squared distance of each row to the other beside it; of a column of rows, to all."""
+        holes: Bools = np.asarray(np.isnan(self.numbers).any(axis=0))
         squared = np.empty(np.broadcast_shapes(rows.shape, others.shape))
         size = max(1, _CELLS // max(1, self.width * squared[:1].size))
         for start in range(0, len(rows), size):
@@ -99,18 +85,19 @@ class Space:
             own, other = rows[part], others if rows.ndim > 1 else others[part]
             squared[part] = squared_distances(
                 *(self.numbers[own], self.codes[own], self.numbers[other], self.codes[other]),
-                self.holes,
+                holes,
                 self.costs,
             )
         return squared
 
 
-def check_finite(squared: Floats, below: float = np.inf) -> None:
-    """Raise an error unless all squared distances are finite, or below a number."""
+def check_finite(squared: Floats, below: float = np.inf) -> Floats:
+    """Return squared distances; raise an error unless all are finite, or below a number."""
     if not (squared < below).all():
         raise InputError(
             "the numbers of X are too large to take distances of: their squares overflow. Scale the columns."
         )
+    return squared
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -237,7 +224,3 @@ class MatchPlan:
         from fairshap.matching._diagnostics import diagnose
 
         return diagnose(self, random_state)
-
-    def plot(self, ax: Any = None, *, random_state: Any = 0) -> Any:
-        """Draw the diagnostics with matplotlib; see :meth:`fairshap.matching.Diagnostics.plot`."""
-        return self.diagnostics(random_state).plot(ax)

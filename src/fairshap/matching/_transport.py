@@ -1,7 +1,6 @@
 """Optimal transport between the groups, solved by POT."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from fairshap._kernels.neighbors.distance import nearest_both_ways
 from fairshap._messages import check_choice, check_count, check_number, import_extra, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import NotConvergedError, NotConvergedWarning
-from fairshap.matching._match import Found, Matcher, Pairing, Pairs
+from fairshap.matching._match import Advance, Found, Matcher, Pairing, Pairs
 from fairshap.matching._plan import Space, Stratum, check_finite
 
 Method: TypeAlias = Literal["emd", "sinkhorn", "sliced"]
@@ -28,8 +27,8 @@ _ADDED, _ROUNDS = 10, 25
 _SAMPLE = 1 << 16
 # Squared distances from here on overflow when they are summed.
 _TOO_LARGE = 1e300
-# What POT says of a simplex that ran out of steps.
-_OUT_OF_STEPS = 3
+# The steps of the network simplex, which ends long before, and of Sinkhorn.
+_PIVOTS, _SCALINGS = 10**9, 10_000
 
 
 class TransportProblem(NamedTuple):
@@ -43,15 +42,12 @@ class TransportProblem(NamedTuple):
 
     def all_costs(self) -> Floats:
         """Return the cost of every pair."""
-        costs = self.space.squared(self.rows[:, None], self.others)
-        check_finite(costs, _TOO_LARGE)
-        return costs
+        return check_finite(self.space.squared(self.rows[:, None], self.others), _TOO_LARGE)
 
     def costs(self, keys: Ints) -> sp.coo_array:
         """Return the costs of some pairs by their keys, ``row * len(others) + other``."""
         row, other = np.divmod(keys, len(self.others))
-        costs = self.space.squared(self.rows[row], self.others[other])
-        check_finite(costs, _TOO_LARGE)
+        costs = check_finite(self.space.squared(self.rows[row], self.others[other]), _TOO_LARGE)
         return sp.coo_array((costs, (row, other)), shape=(len(self.rows), len(self.others)))
 
     def typical_cost(self) -> float:
@@ -90,8 +86,6 @@ class TransportMatcher(Matcher):
         The number of random projections of "sliced".
     keep : float, default=0.99
         The share of each row's mass that is kept, its largest masses first, and scaled to sum to 1.
-    max_iter : int, optional
-        The steps of the solver: by default 10,000 for "sinkhorn", and as many as the simplex takes.
     tol : float, default=1e-3
         "sinkhorn": the share of the mass that may be at the wrong rows. "emd", in strata of more than ten
         million pairs: the share by which the cost may exceed the lowest.
@@ -128,7 +122,6 @@ class TransportMatcher(Matcher):
         reg: float = 0.02,
         n_projections: int = 100,
         keep: float = 0.99,
-        max_iter: int | None = None,
         tol: float = 1e-3,
         pairing: Pairing = "pooled",
         bins: int | None = None,
@@ -138,7 +131,6 @@ class TransportMatcher(Matcher):
         self.reg = reg
         self.n_projections = n_projections
         self.keep = keep
-        self.max_iter = max_iter
         self.tol = tol
         self.pairing = pairing
         self.bins = bins
@@ -153,19 +145,13 @@ class TransportMatcher(Matcher):
         check_number(self.keep, "keep", what, low=1e-9, high=1.0)
         check_number(self.tol, "tol", "a share; give a number from 0 to 1.", high=1.0)
         check_count(self.n_projections, "n_projections", ", such as 100")
-        if self.max_iter is not None:
-            check_count(self.max_iter, "max_iter", ", such as 10000, or None")
         load_pot()
 
-    def find(
-        self, space: Space, strata: list[Stratum], n_threads: int, advance: Callable[[int], None]
-    ) -> Found:
+    def find(self, space: Space, strata: list[Stratum], n_threads: int, advance: Advance) -> Found:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         pairs: list[Pairs] = []
         kept, told = [], []
         for position, stratum in enumerate(strata):
-            if not min(map(len, stratum)):
-                continue
             problem = TransportProblem(space, *stratum, np.random.default_rng((seed, position)), n_threads)
             plan = self._solve(problem)
             for mine, theirs, mass in ((*stratum, plan.mass), (*stratum[::-1], plan.mass.T.tocsr())):
@@ -192,32 +178,21 @@ class TransportMatcher(Matcher):
         return Found(pairs, notes, [])
 
     def _solve(self, problem: TransportProblem) -> Plan:
-        tol = float(self.tol)
         if self.method == "sliced":
-            keys = projected_pairs(problem, int(self.n_projections))
-            return solve_exactly(problem.costs(keys), self.max_iter)[0]
+            return solve_exactly(problem.costs(projected_pairs(problem, int(self.n_projections))))[0]
+        costs: Floats | sp.coo_array
         if len(problem.rows) * len(problem.others) <= _DENSE:
             costs = problem.all_costs()
             if self.method == "emd":
-                return solve_exactly(costs, self.max_iter)[0]._replace(gap=0.0)
-            reg = float(self.reg) * (float(costs.mean()) or 1.0)
+                return solve_exactly(costs)[0]._replace(gap=0.0)
+            typical = float(costs.mean()) or 1.0
         else:
             near, *_ = near_pairs(problem, _NEAR[self.method])
             keys = np.union1d(near, projected_pairs(problem, _PROJECTIONS))
             if self.method == "emd":
-                return solve_by_pricing(problem, keys, self.max_iter, tol)
-            costs, reg = problem.costs(keys), float(self.reg) * problem.typical_cost()
-        max_iter = 10_000 if self.max_iter is None else int(self.max_iter)
-        plan = solve_entropically(costs, reg, max_iter, tol)
-        error = marginal_error(plan.mass)
-        if not error <= tol:
-            n, m = costs.shape
-            warn(
-                f"Sinkhorn has not converged for {n} x {m} rows after max_iter={max_iter}: {error:.2g} of "
-                f"the mass is at the wrong rows, over tol={tol:g}. Raise max_iter, reg or tol.",
-                NotConvergedWarning,
-            )
-        return plan
+                return solve_by_pricing(problem, keys, float(self.tol))
+            costs, typical = problem.costs(keys), problem.typical_cost()
+        return solve_entropically(costs, float(self.reg) * typical, float(self.tol))
 
 
 def load_pot() -> Any:
@@ -225,7 +200,7 @@ def load_pot() -> Any:
     return import_extra("ot", "optimal transport", "transport", "POT")
 
 
-def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[Plan, Floats, Floats]:
+def solve_exactly(costs: Floats | sp.coo_array) -> tuple[Plan, Floats, Floats]:
     """Return the plan of lowest cost over all pairs, or those of a sparse array, and its dual potentials."""
     n, m = costs.shape
     # As much mass as the other side has rows: of whole numbers, equal ones are equal to the last bit.
@@ -233,13 +208,7 @@ def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[P
     with warnings.catch_warnings():
         # What POT warns of is checked below.
         warnings.simplefilter("ignore")
-        steps = 10**9 if max_iter is None else int(max_iter)
-        mass, log = load_pot().emd(*masses, costs, numItermax=steps, log=True)
-    if log["result_code"] == _OUT_OF_STEPS:
-        raise NotConvergedError(
-            f"the network simplex has not moved all mass between {n} x {m} rows after max_iter={max_iter} "
-            "steps; a plan that is not finished is no plan. Raise max_iter, or leave it out."
-        )
+        mass, log = load_pot().emd(*masses, costs, numItermax=_PIVOTS, log=True)
     mass = sp.csr_array(mass)
     if log["warning"] is not None or marginal_error(mass) > 1e-6:
         raise NotConvergedError(
@@ -249,14 +218,14 @@ def solve_exactly(costs: Floats | sp.coo_array, max_iter: int | None) -> tuple[P
     return Plan(mass, float(log["cost"]) / (n * m)), log["u"], log["v"]
 
 
-def solve_by_pricing(problem: TransportProblem, keys: Ints, max_iter: int | None, tol: float) -> Plan:
+def solve_by_pricing(problem: TransportProblem, keys: Ints, tol: float) -> Plan:
     """Return a plan whose cost is within ``tol`` of the lowest over all pairs, starting with some pairs.
 
     The dual of the best plan over some pairs tells which others have a negative reduced cost, and what no
     plan can cost less than. Such pairs are added until that is near enough.
     """
     for _ in range(_ROUNDS):
-        plan, u, v = solve_exactly(problem.costs(keys), max_iter)
+        plan, u, v = solve_exactly(problem.costs(keys))
         near, reduced, lowest = near_pairs(problem, _ADDED, u, v)
         gap = max(plan.cost - lowest, 0.0) / plan.cost if plan.cost > 0 else 0.0
         more = np.union1d(keys, near[reduced < -1e-9 * plan.cost])
@@ -271,7 +240,7 @@ def solve_by_pricing(problem: TransportProblem, keys: Ints, max_iter: int | None
     return plan._replace(gap=gap)
 
 
-def solve_entropically(costs: Floats | sp.coo_array, reg: float, max_iter: int, tol: float) -> Plan:
+def solve_entropically(costs: Floats | sp.coo_array, reg: float, tol: float) -> Plan:
     """Return the plan of lowest cost less ``reg`` times its entropy (Sinkhorn).
 
     It starts with the potentials of the exact plan: every row and every column of the kernel then has a one
@@ -279,38 +248,47 @@ def solve_entropically(costs: Floats | sp.coo_array, reg: float, max_iter: int, 
     only; over some pairs the same two lines are iterated here.
     """
     n, m = costs.shape
-    _, u, v = solve_exactly(costs, None)
+    _, u, v = solve_exactly(costs)
     if not sp.issparse(costs):
         with warnings.catch_warnings():
-            # What POT warns of is checked by the caller.
+            # What POT warns of is checked below.
             warnings.simplefilter("ignore")
             mass = load_pot().bregman.sinkhorn_stabilized(
                 *(np.full(n, 1 / n), np.full(m, 1 / m), costs, reg),
-                numItermax=max_iter,
+                numItermax=_SCALINGS,
                 # POT compares the root of the sum of squares; this bounds half the sum of absolute errors.
                 stopThr=2 * tol / np.sqrt(m),
                 # The kernel is computed again when a scaling exceeds this, which is dear.
                 tau=1e50,
                 warmstart=(u, v),
             )
-        return Plan(sp.csr_array(mass), float(np.vdot(mass, costs) / mass.sum()))
-    kernel = sp.csr_array(costs)
-    row, other = kernel.tocoo().coords
-    price, kernel.data = kernel.data, np.exp((u[row] + v[other] - kernel.data) / reg)
-    turned = kernel.T.tocsr()
-    a, b = np.ones(n), np.ones(m)
-    for _ in range(max_iter):
-        a = 1 / (n * (kernel @ b))
-        total = turned @ a
-        if np.abs(b * total - 1 / m).sum() / 2 <= tol:
-            break
-        b = 1 / (m * total)
-    kernel.data *= a[row] * b[other]
-    return Plan(kernel, float(kernel.data @ price / kernel.data.sum()))
+        plan = Plan(sp.csr_array(mass), float(np.vdot(mass, costs) / mass.sum()))
+    else:
+        kernel = sp.csr_array(costs)
+        row, other = kernel.tocoo().coords
+        price, kernel.data = kernel.data, np.exp((u[row] + v[other] - kernel.data) / reg)
+        turned = kernel.T.tocsr()
+        a, b = np.ones(n), np.ones(m)
+        for _ in range(_SCALINGS):
+            a = 1 / (n * (kernel @ b))
+            total = turned @ a
+            if np.abs(b * total - 1 / m).sum() / 2 <= tol:
+                break
+            b = 1 / (m * total)
+        kernel.data *= a[row] * b[other]
+        plan = Plan(kernel, float(kernel.data @ price / kernel.data.sum()))
+    error = marginal_error(plan.mass)
+    if not error <= tol:
+        warn(
+            f"Sinkhorn has not converged for {n} x {m} rows after {_SCALINGS} steps: {error:.2g} of the mass "
+            f"is at the wrong rows, over tol={tol:g}. Raise reg or tol.",
+            NotConvergedWarning,
+        )
+    return plan
 
 
 def near_pairs(
-    problem: TransportProblem, k: int, u: Floats | None = None, v: Floats | None = None
+    problem: TransportProblem, k: int, u: Floats | float = 0.0, v: Floats | float = 0.0
 ) -> tuple[Ints, Floats, float]:
     """Return the keys of each row's k pairs of lowest reduced cost, both ways, these costs, and a bound.
 
@@ -319,7 +297,7 @@ def near_pairs(
     no plan can cost less than: lowering the potentials of either side makes them feasible.
     """
     space, n, m = problem.space, len(problem.rows), len(problem.others)
-    u, v = np.zeros(n) if u is None else u, np.zeros(m) if v is None else v
+    u, v = np.zeros(n) + u, np.zeros(m) + v
     there, squared, back, other_squared = nearest_both_ways(
         np.column_stack([space.numbers[problem.rows], np.sqrt(u.max() - u), np.zeros(n)]),
         space.codes[problem.rows],

@@ -7,7 +7,7 @@ import numpy as np
 from fairshap._messages import listing
 from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights, read_target
 from fairshap._typing import Floats, Native
-from fairshap.edits._recipe import Counterfactuals
+from fairshap.edits._recipe import add_counterfactuals
 from fairshap.estimators import Sampler
 from fairshap.exceptions import InputError, TargetError
 from fairshap.mitigation._base import GroupReader, Mitigator
@@ -145,6 +145,7 @@ class CounterfactualAugmenter(Sampler, Mitigator):
         Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         weights = check_weights(sample_weight, problem.own.n_rows)
-        added = Counterfactuals.make(problem, np.arange(problem.own.n_rows), weights)
-        self.counterfactual_of_, self.sample_weight_ = added.of, added.weight
-        return added.add_to(problem.own.native), added.add_to_target(y)
+        everyone = np.arange(problem.own.n_rows)
+        X, y, *added = add_counterfactuals(problem, everyone, problem.own.native, y, weights)
+        self.counterfactual_of_, self.sample_weight_ = added
+        return X, y

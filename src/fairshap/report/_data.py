@@ -150,16 +150,16 @@ class Sweep(NamedTuple):
 
 def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     """Return the cells, the rows and the mean risk after the edits of one threshold."""
-    explanation, by_column = data.explanation, getattr(data.selector, "by_column", None)
+    explanation = data.explanation
     kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
-    rows, replaced = kind(threshold, by_column=by_column).choose(explanation, data.recipe.constraints)
+    rows, replaced = kind(threshold).choose(explanation, data.recipe.constraints)
     risk = data.certificate.dr_before.copy()
     if not len(rows):
         return 0, 0, round(float(np.nanmean(risk)), 6)
     references, features = explanation.best[rows], explanation.features
     differ = data.problem.table.differ(rows, references)[:, : len(features.of_column)]
     cells = int((differ & replaced[:, features.of_column]).sum())
-    risk[rows] = risk_when_replaced(explanation.risk_function, features, rows, references, replaced)
+    risk[rows] = risk_when_replaced(explanation, rows, replaced)
     return cells, len(rows), round(float(np.nanmean(risk)), 6)
 
 

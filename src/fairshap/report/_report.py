@@ -145,7 +145,7 @@ def report_repair(
         raise InputError(
             "evaluation has one model only; give one with two, before and after the repair, or audit=True."
         )
-    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence.certificate)
+    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
     data = ReportData(*made, target, evaluation, not_measured, tuning, audit)
     report = Report("", data, Sweep.of(data))
     command = page["command"] or f"{fitted!r}.fit_resample(X, y)"

@@ -163,8 +163,6 @@ def selection(data: ReportData) -> str:
         said = f"the cells that minimize a row's risk plus {data.threshold:.4g} per edited cell"
     else:
         said = show(selector)
-    if getattr(selector, "by_column", None):
-        said += "; some columns have a value of their own"
     return said + (f"; up to {whole.max_rounds} rounds" if isinstance(whole, Iterative) else "")
 
 
