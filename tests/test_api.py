@@ -30,8 +30,7 @@ PUBLIC = {
         mean_score_difference accuracy balanced_accuracy roc_auc group_frame
     """,
     "fairshap.mitigation": """
-        SensitiveRemover CorrelationRemover DisparateImpactRemover Reweigher CounterfactualAugmenter
-        MitigatedClassifier Prepared prepare
+        SensitiveRemover CorrelationRemover Reweigher CounterfactualAugmenter MitigatedClassifier
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck

@@ -4,13 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshap._messages import listing
-from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights, read_target
-from fairshap._typing import Floats, Native
+from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights
+from fairshap._typing import Native
 from fairshap.edits._recipe import Counterfactuals
 from fairshap.estimators import Sampler
-from fairshap.exceptions import InputError, TargetError
-from fairshap.mitigation._base import GroupReader, Mitigator
+from fairshap.exceptions import InputError
+from fairshap.mitigation._base import Mitigator
 
 
 class Reweigher(Mitigator):
@@ -31,8 +30,6 @@ class Reweigher(Mitigator):
         The weights of the training rows, multiplied by the given ones.
     factors_ : ndarray of float, shape (groups, 2)
         The weight of each group, the privileged one first, and label; 1 where no row has both.
-    classes_ : ndarray, shape (2,)
-        The two labels.
 
     Examples
     --------
@@ -51,38 +48,23 @@ class Reweigher(Mitigator):
 
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows, or add up their weights, by group and label."""
-        problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
+        how = {"sensitive_features": sensitive_features, "min_group_size": self.min_group_size}
+        problem = self._problem(X, **how)
         labels = Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         given = check_weights(sample_weight, problem.own.n_rows)
         given = np.ones(problem.own.n_rows) if given is None else given
-        self._groups, group = GroupReader.of(problem, self._attributes(problem.own, sensitive_features))
-        counted = group >= 0
-        sums = np.zeros((self._groups.n_groups, len(labels.names)))
+        side, counted = problem.groups.side, problem.groups.side >= 0
+        group = np.where(side == 1, 0, problem.groups.group + 1)
+        sums = np.zeros((group[counted].max() + 1, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
         if not sums.sum():
             message = "sample_weight is zero for all rows; at least one must weigh something."
             raise InputError(message, parameter="sample_weight")
         expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
         self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
-        self.classes_ = np.unique(labels.values)
         self.sample_weight_ = given * np.where(counted, self.factors_[group, labels.codes], 1.0)
         return self
-
-    def weights(self, X: Native, y: Any, *, sensitive_features: Any = None) -> Floats:
-        """Return the weights of any rows, from the counts of the training rows."""
-        table = self._other_rows(X)
-        values = read_target(y, table.n_rows)
-        codes = np.minimum(np.searchsorted(self.classes_, values), len(self.classes_) - 1)
-        unknown = values != self.classes_[codes]
-        if unknown.any():
-            raise TargetError(
-                f"y holds {listing(np.unique(values[unknown]).tolist())}; when fitting it held "
-                f"{listing(self.classes_.tolist())}.",
-                parameter="y",
-            )
-        group = self._groups.read(self._attributes(table, sensitive_features))
-        return np.where(group >= 0, self.factors_[group, codes], 1.0)
 
 
 class CounterfactualAugmenter(Sampler, Mitigator):
@@ -141,7 +123,7 @@ class CounterfactualAugmenter(Sampler, Mitigator):
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
-        problem = self._problem(X, None, comparison=self.comparison, random_state=self.random_state)
+        problem = self._problem(X, comparison=self.comparison, random_state=self.random_state)
         Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         weights = check_weights(sample_weight, problem.own.n_rows)

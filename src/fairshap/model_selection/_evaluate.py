@@ -26,7 +26,6 @@ METHODS: dict[str, str] = {
     "baseline": "no mitigation",
     "rsa": "the sensitive column dropped",
     "cr": "correlation with it removed",
-    "dir": "disparate impact removed",
     "reweighing": "rows weighted by group and label",
     "counterfactuals": "every row added with the attribute switched",
     "fairshap": "the cells that carry the risk replaced",
@@ -37,7 +36,6 @@ _MITIGATIONS: dict[str, Callable[..., Any]] = {
     "rsa": mitigation.SensitiveRemover,
     # The attribute stays, as in the paper: without it there would be no risk to measure.
     "cr": partial(mitigation.CorrelationRemover, keep_sensitive=True),
-    "dir": mitigation.DisparateImpactRemover,
     "reweighing": mitigation.Reweigher,
 }
 
@@ -87,9 +85,9 @@ def evaluate(
 ) -> Evaluation:
     """Compare FairSHAP with other mitigation methods by cross-validation.
 
-    "cr" and "dir" transform the rows to predict as well, each by its own attribute. Their DR is that of
-    transformed rows whose attribute is switched, as in the paper. Switching the attribute in the recorded row
-    moves the other columns too; ``raw_dr`` is the risk of that.
+    "cr" transforms the rows to predict as well, each by its own attribute. Its DR is that of transformed rows
+    whose attribute is switched, as in the paper. Switching the attribute in the recorded row moves the other
+    columns too; ``raw_dr`` is the risk of that.
 
     A method that cannot be trained is left out with a warning, for example "reweighing" with an estimator
     that takes no weights. If the baseline cannot be trained, its error is raised.
