@@ -27,7 +27,7 @@ PUBLIC = {
     "fairshap.metrics": """
         discriminative_risk demographic_parity_difference equal_opportunity_difference
         predictive_parity_difference equalized_odds_difference false_positive_rate_difference
-        mean_score_difference accuracy balanced_accuracy roc_auc group_frame
+        mean_score_difference group_frame
     """,
     "fairshap.mitigation": """
         SensitiveRemover CorrelationRemover Reweigher CounterfactualAugmenter MitigatedClassifier
