@@ -298,9 +298,7 @@ def test_every_measure_of_labels_and_scores_is_the_metric_of_that_name(seed, n_f
     assert_allclose(level(measured, "balanced_accuracy")[0], expected, atol=1e-12)
     # Rows are ranked within folds.
     pairs = [fold.true.sum() * (~fold.true).sum() for fold in folds]
-    by_fold = [
-        roc_auc_score(fold.true, fold.score) if n else 0 for fold, n in zip(folds, pairs, strict=True)
-    ]
+    by_fold = [roc_auc_score(fold.true, fold.score) if n else 0 for fold, n in zip(folds, pairs, strict=True)]
     assert_allclose(level(measured, "auc")[0], np.average(by_fold, weights=pairs), atol=1e-12)
 
 

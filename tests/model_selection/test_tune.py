@@ -78,6 +78,21 @@ def test_the_same_seed_gives_the_same_answer(tuning):
     pd.testing.assert_frame_equal(again.frame(), tuning.frame())
 
 
+def test_processes_that_share_the_folds_find_the_same_and_warn_as_one_does():
+    def found(n_jobs):
+        with pytest.warns() as caught:
+            tuning = tune(SMALL.X, SMALL.y, Shy(), **FEW, n_jobs=n_jobs)
+        said = {(one.category, str(one.message)) for one in caught}
+        return tuning.evaluation.frame(), said
+
+    (one, said), (two, again) = found(1), found(2)
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+    assert said == again
+    assert SkippedWarning in {category for category, _ in said}
+    with pytest.raises(RuntimeError, match="cannot be trained"):
+        tune(SMALL.X, SMALL.y, Hopeless(), **FEW, n_jobs=2)
+
+
 def test_limits_on_accuracy_and_edits_hold():
     tuning = tune(X, Y, TREE, **WHO, thresholds=[0.02], selectors=["threshold"], max_edits=0.001, **QUICK)
     frame = tuning.frame()

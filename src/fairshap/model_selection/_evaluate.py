@@ -109,7 +109,10 @@ def evaluate(
         folds, 3 from 100,000 rows on, and, unless ``n_folds`` is given, up to four repeats for a small table.
     random_state : int, RandomState instance or None
         The seed of the folds, of the estimators and of the methods.
-    sensitive, privileged, n_jobs, verbose, **params
+    n_jobs : int, default=None
+        The number of processes that share the folds, -1 for one a core. None is this process: one fold after
+        the other, matched and explained by all cores. The result does not depend on it.
+    sensitive, privileged, verbose, **params
         See :class:`fairshap.FairSHAP`; ``params`` are others of it, such as ``threshold``.
 
     Returns
@@ -140,7 +143,7 @@ def evaluate(
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
     cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
     trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
-    evaluation, failed = cv.run(trials, verbose=verbose, skip=True)
+    evaluation, failed = cv.run(trials, n_jobs=n_jobs, verbose=verbose, skip=True)
     warn_of_skipped(failed)
     if methods[evaluation.names[0]] is None:
         # After a repair, a risk as low as noise is what was wanted.
@@ -231,7 +234,8 @@ def budget_curve(
         chosen = {"selector": Budget(n) if n else Threshold(np.inf), "threshold": None}
         edited = with_params(cv.template, **chosen, counterfactuals=counterfactuals)
         trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
-    return cv.run(trials, title="Curve", by="budget", verbose=verbose, has_noise=False)[0]
+    how: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "has_noise": False}
+    return cv.run(trials, title="Curve", by="budget", **how)[0]
 
 
 def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:

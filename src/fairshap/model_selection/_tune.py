@@ -204,7 +204,7 @@ def tune(
     made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
     cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats)
     trials = _trials(cv.template, made, feature_groups, each_column)
-    evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
+    evaluation, failed = cv.run(trials, title="Tuning", by="name", n_jobs=n_jobs, verbose=verbose, skip=True)
     trials = [trial for trial in trials if trial.name not in failed]
     is_repair = np.array([trial.sampler is not None for trial in trials])
     if not is_repair.any():
