@@ -34,7 +34,7 @@ PUBLIC = {
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck
-        MEASURES METHODS make_method
+        MEASURES METHODS
     """,
 }
 

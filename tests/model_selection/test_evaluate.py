@@ -190,7 +190,7 @@ def test_the_same_seed_gives_the_same_baseline_everywhere():
         )
     expected = compared.measures.values[0]
     np.testing.assert_array_equal(tuning.evaluation.measures.values[0], expected)
-    assert tuning.noise_level == compared.noise_level
+    assert tuning.evaluation.noise_level == compared.noise_level
 
 
 def test_rows_whose_attribute_is_missing_need_not_be_in_every_fold():

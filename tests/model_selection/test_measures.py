@@ -210,20 +210,6 @@ def test_the_interval_of_the_risk_is_that_between_folds():
     assert_allclose(one.high[0, DR], folds[0].risk.mean() + half)
 
 
-def test_draws_spread_as_the_intervals_do_and_follow_the_seed():
-    rng = np.random.default_rng(0)
-    folds = made_folds(rng, 2000, (0.5, 0.5), (0.6, 0.4))
-    measured = Measures.of([folds, folds], ["a", "b"])
-    drawn = measured.draws(4000, 1)
-    assert drawn.shape == (2, 4000, len(MEASURES))
-    # To the root of the rounding of their covariance.
-    assert_allclose(drawn[0], drawn[1], atol=1e-7)
-    assert_array_equal(drawn, measured.draws(4000, 1))
-    assert (drawn != measured.draws(4000, 2)).any()
-    width = (measured.high - measured.low)[0, [ACCURACY, DP, EO, PQP]]
-    assert_allclose(2 * critical_value() * drawn[0].std(axis=0)[[ACCURACY, DP, EO, PQP]], width, rtol=0.05)
-
-
 def test_a_model_is_judged_by_its_own_answers():
     d = datasets.load("german", encoded=True)
     X, y = d.X.to_numpy(), d.y.to_numpy()

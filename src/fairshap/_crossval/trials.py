@@ -41,6 +41,7 @@ _MAX_DROP = 0.01
 _SAID = (
     exceptions.CopiedAttributeWarning,
     exceptions.FewReferencesWarning,
+    exceptions.NothingToRepairWarning,
     exceptions.PooledGroupsWarning,
     exceptions.UnmatchedRowsWarning,
     exceptions.WeightsWarning,

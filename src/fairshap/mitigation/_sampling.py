@@ -19,11 +19,6 @@ class Reweigher(Mitigator):
     preprocessing techniques for classification without discrimination*, 2012; for two groups these are the
     weights of AIF360's ``Reweighing``. A row whose attribute is missing has weight 1 and is not counted.
 
-    Parameters
-    ----------
-    min_group_size : int, default=None
-        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns.
-
     Attributes
     ----------
     sample_weight_ : ndarray of float, shape (rows,)
@@ -40,16 +35,9 @@ class Reweigher(Mitigator):
     array([0.75, 0.75, 1.5 , 0.5 ])
     """
 
-    def __init__(
-        self, *, sensitive: Any = None, privileged: Privileged = None, min_group_size: int | None = None
-    ) -> None:
-        super().__init__(sensitive=sensitive, privileged=privileged)
-        self.min_group_size = min_group_size
-
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows, or add up their weights, by group and label."""
-        how = {"sensitive_features": sensitive_features, "min_group_size": self.min_group_size}
-        problem = self._problem(X, **how)
+        problem = self._problem(X, sensitive_features=sensitive_features)
         labels = Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         given = check_weights(sample_weight, problem.own.n_rows)

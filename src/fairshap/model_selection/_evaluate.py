@@ -1,7 +1,7 @@
 """Mitigation methods, or more and more edits, side by side on the same folds."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,39 +32,8 @@ METHODS: dict[str, str] = {
     "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
 }
 
-_MITIGATIONS: dict[str, Callable[..., Any]] = {
-    "rsa": mitigation.SensitiveRemover,
-    # The attribute stays, as in the paper: without it there would be no risk to measure.
-    "cr": partial(mitigation.CorrelationRemover, keep_sensitive=True),
-    "reweighing": mitigation.Reweigher,
-}
-
 # The points of a curve by default, and the Shapley value at which it ends.
 _POINTS, _END = 25, 0.01
-
-
-def make_method(
-    name: str, *, estimator: Any, sensitive: Any, privileged: Any, random_state: Any = None, **params: Any
-) -> Any:
-    """Return the mitigation method that a name stands for, None for the baseline.
-
-    Other parameters are those of :class:`fairshap.FairSHAP`.
-
-    Examples
-    --------
-    >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
-    SensitiveRemover(privileged='m', sensitive='sex')
-    """
-    check_choice(name, "methods", list(METHODS))
-    who = {"sensitive": sensitive, "privileged": privileged}
-    if name == "baseline":
-        return None
-    if name in _MITIGATIONS:
-        return _MITIGATIONS[name](**who)
-    if name == "counterfactuals":
-        return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
-    rows = "edited" if name == "fairshap-counterfactuals" else None
-    return FairSHAP(estimator, **who, random_state=random_state, **{"counterfactuals": rows, **params})
 
 
 def evaluate(
@@ -135,8 +104,8 @@ def evaluate(
     who = {"sensitive": sensitive, "privileged": privileged}
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
-        common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
-        methods = {name: make_method(name, **common, **params) for name in names}
+        own = {"estimator": estimator, "n_jobs": n_jobs, **params}
+        methods = {name: _make_method(name, {**who, "random_state": seed}, own) for name in names}
     if not methods:
         raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
@@ -236,6 +205,26 @@ def budget_curve(
         trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
     how: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "has_noise": False}
     return cv.run(trials, title="Curve", by="budget", **how)[0]
+
+
+def _make_method(name: str, common: dict[str, Any], params: dict[str, Any]) -> Any:
+    """Return the mitigation method that a name stands for, None for the baseline."""
+    check_choice(name, "methods", list(METHODS))
+    who = {key: common[key] for key in ("sensitive", "privileged")}
+    match name:
+        case "baseline":
+            return None
+        case "rsa":
+            return mitigation.SensitiveRemover(**who)
+        case "cr":
+            # The attribute stays, as in the paper: without it there would be no risk to measure.
+            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
+        case "reweighing":
+            return mitigation.Reweigher(**who)
+        case "counterfactuals":
+            return mitigation.CounterfactualAugmenter(**common)
+    rows = "edited" if name == "fairshap-counterfactuals" else None
+    return FairSHAP(**common, **{"counterfactuals": rows, **params})
 
 
 def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
