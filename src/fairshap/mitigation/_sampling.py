@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights
+from fairshap._problem import Target, check_order, check_weights
 from fairshap._typing import Native
 from fairshap.edits._recipe import Counterfactuals
 from fairshap.estimators import Sampler
@@ -58,18 +58,11 @@ class Reweigher(Mitigator):
 class CounterfactualAugmenter(Sampler, Mitigator):
     """Add a counterfactual of every row: only the sensitive value is switched, the label is kept.
 
-    With more than two values there is one for each other value, or one whose value is drawn from the other
-    side; a quantity such as age gets the median of the other side. Several sensitive columns are switched
-    together, to a combination that occurs. A row and its counterfactuals share the row's weight, so the total
-    weight stays. A row whose attribute is missing has none and keeps its weight. The attribute must be a
-    column of the table: otherwise a counterfactual would be an equal copy.
-
-    Parameters
-    ----------
-    comparison : {"max", "mean", "random"}, default="max"
-        With "random" each row has one, of a value drawn for it; otherwise one for each value.
-    random_state : int, RandomState instance or None, default=None
-        The source of randomness for the drawn values.
+    With more than two values there is one for each other value; a quantity such as age gets the median of the
+    other side. Several sensitive columns are switched together, to a combination that occurs. A row and its
+    counterfactuals share the row's weight, so the total weight stays. A row whose attribute is missing has
+    none and keeps its weight. The attribute must be a column of the table: otherwise a counterfactual would
+    be an equal copy.
 
     Attributes
     ----------
@@ -89,18 +82,6 @@ class CounterfactualAugmenter(Sampler, Mitigator):
     (['m', 'f', 'f', 'm'], [0, 1, 0, 1], [0, 1])
     """
 
-    def __init__(
-        self,
-        *,
-        sensitive: Any = None,
-        privileged: Privileged = None,
-        comparison: Comparison = "max",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(sensitive=sensitive, privileged=privileged)
-        self.comparison = comparison
-        self.random_state = random_state
-
     def fit_resample(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> tuple[Native, Any]:
@@ -111,7 +92,7 @@ class CounterfactualAugmenter(Sampler, Mitigator):
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
-        problem = self._problem(X, comparison=self.comparison, random_state=self.random_state)
+        problem = self._problem(X)
         Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         weights = check_weights(sample_weight, problem.own.n_rows)

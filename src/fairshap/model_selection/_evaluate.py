@@ -104,8 +104,8 @@ def evaluate(
     who = {"sensitive": sensitive, "privileged": privileged}
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
-        own = {"estimator": estimator, "n_jobs": n_jobs, **params}
-        methods = {name: _make_method(name, {**who, "random_state": seed}, own) for name in names}
+        own = {"estimator": estimator, "random_state": seed, "n_jobs": n_jobs, **params}
+        methods = {name: _make_method(name, who, own) for name in names}
     if not methods:
         raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
@@ -207,10 +207,9 @@ def budget_curve(
     return cv.run(trials, title="Curve", by="budget", **how)[0]
 
 
-def _make_method(name: str, common: dict[str, Any], params: dict[str, Any]) -> Any:
+def _make_method(name: str, who: dict[str, Any], params: dict[str, Any]) -> Any:
     """Return the mitigation method that a name stands for, None for the baseline."""
     check_choice(name, "methods", list(METHODS))
-    who = {key: common[key] for key in ("sensitive", "privileged")}
     match name:
         case "baseline":
             return None
@@ -222,9 +221,9 @@ def _make_method(name: str, common: dict[str, Any], params: dict[str, Any]) -> A
         case "reweighing":
             return mitigation.Reweigher(**who)
         case "counterfactuals":
-            return mitigation.CounterfactualAugmenter(**common)
+            return mitigation.CounterfactualAugmenter(**who)
     rows = "edited" if name == "fairshap-counterfactuals" else None
-    return FairSHAP(**common, **{"counterfactuals": rows, **params})
+    return FairSHAP(**who, **{"counterfactuals": rows, **params})
 
 
 def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
