@@ -55,7 +55,7 @@ def raw_columns(name: str) -> dict[str, float]:
         )
         models = (plain.repair_.model_, plain, augmented)
         rows.append(
-            [metrics.accuracy(y, model.predict(X)) for model in models]
+            [np.mean(model.predict(X) == y) for model in models]
             + [metrics.discriminative_risk(model, X, **who) for model in models]
         )
     names = [

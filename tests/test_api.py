@@ -27,15 +27,14 @@ PUBLIC = {
     "fairshap.metrics": """
         discriminative_risk demographic_parity_difference equal_opportunity_difference
         predictive_parity_difference equalized_odds_difference false_positive_rate_difference
-        mean_score_difference accuracy balanced_accuracy roc_auc group_frame
+        mean_score_difference group_frame
     """,
     "fairshap.mitigation": """
-        SensitiveRemover CorrelationRemover DisparateImpactRemover Reweigher CounterfactualAugmenter
-        MitigatedClassifier Prepared prepare
+        SensitiveRemover CorrelationRemover Reweigher CounterfactualAugmenter MitigatedClassifier
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck
-        MEASURES METHODS make_method
+        MEASURES METHODS
     """,
 }
 

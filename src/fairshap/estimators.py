@@ -426,10 +426,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             make_selector(self.selector, threshold), make_constraints(self.constraints), self.counterfactuals
         )
 
-    def _explain(
-        self, problem: Problem, *recipes: Recipe, model: Any = None, known: Explanation | None = None
-    ) -> Explanation:
-        """Explain a model, fitted unless it is given or known, on a table, for recipes to follow."""
+    def _explain(self, problem: Problem, *recipes: Recipe, model: Any = None) -> Explanation:
+        """Explain a model, fitted unless it is given, on a table, for recipes to follow."""
         explainer = make_explainer(self.explainer)
         features = explainer.players(problem.own)
         for recipe in recipes:
@@ -440,9 +438,9 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
         self._weighing = None
         if model is None:
-            model = self._fitted_model(problem) if known is None else known.model
+            model = self._fitted_model(problem)
         how = {"n_jobs": self.n_jobs, "verbose": self.verbose, "random_state": self.random_state}
-        plan = match_rows(problem, self.matcher, **how) if known is None else known.match_plan
+        plan = match_rows(problem, self.matcher, **how)
         return explain_matched(model, problem, plan, features, options)
 
     def _fitted_model(self, problem: Problem) -> Any:

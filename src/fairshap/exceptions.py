@@ -10,7 +10,7 @@
     └── NotConvergedError (RuntimeError)
 
     FairshapWarning (UserWarning)
-    ├── of the table: OrderWarning, PooledGroupsWarning, UnseenGroupsWarning, CopiedAttributeWarning
+    ├── of the table: OrderWarning, PooledGroupsWarning, CopiedAttributeWarning
     ├── of the matching: UnmatchedRowsWarning, FewReferencesWarning, NotConvergedWarning
     ├── of the model: MarginWarning, WeightsWarning, SkippedWarning
     └── of the result: NothingToRepairWarning, WorseModelWarning, NoiseWarning
@@ -124,10 +124,6 @@ class WorseModelWarning(FairshapWarning):
 
 class NoiseWarning(FairshapWarning):
     """The discriminative risk cannot be told from that of a shuffled attribute."""
-
-
-class UnseenGroupsWarning(FairshapWarning):
-    """The sensitive attribute holds values that it did not hold when fitting."""
 
 
 class NotConvergedWarning(FairshapWarning):

@@ -1,11 +1,10 @@
-"""Metrics: how unfair a model is, and to whom."""
+"""Metrics: how unfair a model is, and to whom. How good it is, :mod:`sklearn.metrics` says."""
 
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
 from fairshap._frames import Table, read_column
 from fairshap._messages import check_choice, did_you_mean, listing
@@ -24,8 +23,6 @@ from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import GroupError, InputError, TargetError
 
 __all__ = [
-    "accuracy",
-    "balanced_accuracy",
     "demographic_parity_difference",
     "discriminative_risk",
     "equal_opportunity_difference",
@@ -34,7 +31,6 @@ __all__ = [
     "group_frame",
     "mean_score_difference",
     "predictive_parity_difference",
-    "roc_auc",
 ]
 
 # In these pairs of labels, 1 is the positive one.
@@ -129,49 +125,6 @@ def row_risks(risk: Risk, rows: Ints | None = None) -> Floats:
     if risk.problem.groups.by_row:
         risks[risk.problem.groups.side[rows] < 0] = np.nan
     return risks
-
-
-def accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """Return the share of rows that are predicted correctly.
-
-    Examples
-    --------
-    >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
-    0.75
-    """
-    true, predicted = _both_labels(y_true, y_pred)
-    weights = _weights(sample_weight, len(true))
-    return float(np.average(true == predicted, weights=weights)) if weights.sum() > 0 else 0.0
-
-
-def balanced_accuracy(y_true: Any, y_pred: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
-    """Return the mean of the true positive and the true negative rate.
-
-    Examples
-    --------
-    >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
-    0.5
-    """
-    parts = parts_of(*_positives(y_true, y_pred, positive))
-    found = rates_of(_weights(sample_weight, len(parts)) @ parts)
-    return float(np.nanmean([found["true_positive_rate"], 1 - found["false_positive_rate"]]))
-
-
-def roc_auc(y_true: Any, y_score: Any, *, positive: Any = None, sample_weight: Any = None) -> float:
-    """Return the area under the ROC curve: how often a positive row has a higher score than a negative one.
-
-    Ties count half. ``y_score`` is the score of the positive label, by default the larger of two.
-
-    Examples
-    --------
-    >>> roc_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.75
-    """
-    true, _ = _positives(y_true, y_true, positive)
-    scores, weights = _scores(y_score, len(true)), _weights(sample_weight, len(true))
-    if not weights[true].any() or not weights[~true].any():
-        return float("nan")
-    return float(roc_auc_score(true, scores, sample_weight=weights))
 
 
 def demographic_parity_difference(
@@ -375,10 +328,11 @@ def _widest(
 ) -> float:
     """Return the largest difference between two groups in the weighted share of what is counted."""
     codes = _codes(groups, privileged, between, len(counted))
-    weights, known = _weights(sample_weight, len(counted)), codes >= 0
-    parts = (np.bincount(codes[known], (part * weights)[known]) for part in (counted, among))
+    weights, known = check_weights(sample_weight, len(counted)), codes >= 0
+    parts = (part if weights is None else part * weights for part in (counted, among))
+    sums = (np.bincount(codes[known], part[known]) for part in parts)
     # Nothing to take a rate of is a rate of 0, as in fairlearn.
-    return float(np.ptp(np.nan_to_num(rates(*parts))))
+    return float(np.ptp(np.nan_to_num(rates(*sums))))
 
 
 def _codes(sensitive_features: Any, privileged: Privileged, between: Between, n_rows: int) -> Ints:
@@ -457,8 +411,3 @@ def _both_labels(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
                 "and sklearn.metrics has the errors."
             )
     return true, predicted
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Floats:
-    weights = check_weights(sample_weight, n_rows)
-    return np.ones(n_rows) if weights is None else weights

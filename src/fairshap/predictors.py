@@ -38,12 +38,30 @@ class Trainer(MetaEstimatorMixin, BaseEstimator):
     def _estimator(self) -> Any:
         return self.estimator
 
-    def _checked(self, X: Native) -> Native:
-        """Return the rows to predict, which must have the columns that were fitted on."""
+    def prepare_rows(self, X: Native) -> Native:
+        """Return rows as ``estimator_`` takes them; they must have the columns that were fitted on."""
         check_is_fitted(self)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the predicted label or quantity of each row."""
+        return self._predict("predict", X)
+
+    @offered("predict_proba")
+    def predict_proba(self, X: Native) -> Floats:
+        """Return the probabilities of the labels for each row."""
+        return self._predict("predict_proba", X)
+
+    @offered("decision_function")
+    def decision_function(self, X: Native) -> Floats:
+        """Return the margin of each row."""
+        return self._predict("decision_function", X)
+
+    def _predict(self, method: str, X: Native) -> NDArray[Any]:
+        rows = self.prepare_rows(X)
+        return np.asarray(getattr(self.estimator_, method)(rows))
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
@@ -99,14 +117,6 @@ class _FairSHAPPredictor(Routed, Trainer):
         if target.classes is not None:
             self.classes_ = target.classes
         return self
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label or quantity of each row."""
-        return self._predict("predict", X)
-
-    def _predict(self, method: str, X: Native) -> NDArray[Any]:
-        rows = self._checked(X)
-        return np.asarray(getattr(self.estimator_, method)(rows))
 
     def _repair(self) -> FairSHAP:
         """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
@@ -206,16 +216,6 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     >>> clf.predict(d.X).shape
     (400,)
     """
-
-    @offered("predict_proba")
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return self._predict("predict_proba", X)
-
-    @offered("decision_function")
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return self._predict("decision_function", X)
 
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):

@@ -67,14 +67,6 @@ def test_the_sensitive_column_can_be_kept_in_its_place(library):
     assert_array_equal(array[:, 1:], FairlearnsOwn(sensitive_feature_ids=[0]).fit_transform(encoded()))
 
 
-def test_an_attribute_beside_the_table_gives_the_same_features(library):
-    X, s = to_library(D.X.drop(columns="group"), library), D.X["group"].tolist()
-    remover = CorrelationRemover(privileged="a").fit(X, sensitive_features=s)
-    out = remover.transform(X, sensitive_features=s)
-    inside = CorrelationRemover(**WHO).fit_transform(D.X)
-    assert_allclose(to_pandas(out), inside)
-
-
 def test_the_index_stays_and_the_table_too():
     X = D.X.set_index(pd.Index(["same"] * 300))
     before = X.copy()

@@ -37,12 +37,6 @@ def test_several_columns_are_dropped_together():
     assert list(remover.fit_transform(D.X).columns) == ["skill", "colour", "commute"]
 
 
-def test_an_attribute_beside_the_table_leaves_it_as_it_is():
-    X = D.X.drop(columns="group")
-    remover = SensitiveRemover(privileged="a").fit(X, sensitive_features=D.X["group"])
-    pd.testing.assert_frame_equal(remover.transform(X[:5]), X[:5])
-
-
 def test_what_comes_out_can_be_changed_without_changing_what_went_in():
     for X in (D.X.copy(), np.array([[0, 1.0], [1, 2.0]])):
         sensitive, privileged = ("group", "a") if isinstance(X, pd.DataFrame) else (0, 1)

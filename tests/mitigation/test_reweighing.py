@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fairshap.exceptions import TargetError, UnseenGroupsWarning
 from fairshap.mitigation import Reweigher
 from tests.conftest import examples, to_library
 from tests.mitigation.conftest import WHO, D
@@ -48,22 +47,13 @@ def test_every_library_gives_the_same_weights(library):
     reweigher = Reweigher(**WHO).fit(X, D.y.to_numpy())
     expected = Reweigher(**WHO).fit(D.X, D.y).sample_weight_
     assert_array_equal(reweigher.sample_weight_, expected)
-    assert_array_equal(reweigher.weights(X, D.y.to_numpy()), expected)
     beside = Reweigher(privileged="a").fit(D.X[["skill"]], D.y, sensitive_features=D.X["group"])
     assert_array_equal(beside.sample_weight_, expected)
-    assert_array_equal(
-        beside.weights(D.X[["skill"]][:9], D.y[:9], sensitive_features=D.X["group"][:9]), expected[:9]
-    )
 
 
-def test_labels_may_be_words_and_all_of_a_kind_in_other_rows():
-    y = np.where(D.y == 1, "yes", "no")
-    reweigher = Reweigher(**WHO).fit(D.X, y)
-    assert reweigher.classes_.tolist() == ["no", "yes"]
-    rows = D.X[y == "yes"]
-    assert_array_equal(reweigher.weights(rows, y[y == "yes"]), reweigher.sample_weight_[y == "yes"])
-    with pytest.raises(TargetError, match="y holds 'maybe'; when fitting it held 'no', 'yes'"):
-        reweigher.weights(D.X[:1], ["maybe"])
+def test_labels_may_be_words():
+    weights = Reweigher(**WHO).fit(D.X, np.where(D.y == 1, "yes", "no")).sample_weight_
+    assert_array_equal(weights, Reweigher(**WHO).fit(D.X, D.y).sample_weight_)
 
 
 def test_rows_of_no_group_weigh_one():
@@ -72,8 +62,6 @@ def test_rows_of_no_group_weigh_one():
     weights = Reweigher(**WHO).fit(X, D.y).sample_weight_
     assert (weights[:10] == 1).all()
     assert_array_equal(weights[10:], Reweigher(**WHO).fit(D.X[10:], D.y[10:]).sample_weight_)
-    with pytest.warns(UnseenGroupsWarning, match="'group' holds 'c'"):
-        assert Reweigher(**WHO).fit(D.X, D.y).weights(D.X[:1].assign(group="c"), [1]).tolist() == [1.0]
 
 
 def test_a_label_that_a_group_never_has_needs_no_weight():

@@ -90,7 +90,7 @@ def test_a_threshold_that_was_found_is_not_searched_again(monkeypatch):
     who = {"sensitive": d.sensitive, "privileged": d.privileged, "random_state": 0}
     fitted = FairSHAP(LogisticRegression(), **who).fit(d.X, d.y)
     fitted.set_params(threshold="auto")
-    monkeypatch.setattr("fairshap.model_selection._holdout.best_threshold", None)
+    monkeypatch.setattr("fairshap._crossval.best_threshold", None)
     assert holdout_check(fitted, d.X, d.y).n_rows == 120
 
 

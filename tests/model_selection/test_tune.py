@@ -78,6 +78,21 @@ def test_the_same_seed_gives_the_same_answer(tuning):
     pd.testing.assert_frame_equal(again.frame(), tuning.frame())
 
 
+def test_processes_that_share_the_folds_find_the_same_and_warn_as_one_does():
+    def found(n_jobs):
+        with pytest.warns() as caught:
+            tuning = tune(SMALL.X, SMALL.y, Shy(), **FEW, n_jobs=n_jobs)
+        said = {(one.category, str(one.message)) for one in caught}
+        return tuning.evaluation.frame(), said
+
+    (one, said), (two, again) = found(1), found(2)
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+    assert said == again
+    assert SkippedWarning in {category for category, _ in said}
+    with pytest.raises(RuntimeError, match="cannot be trained"):
+        tune(SMALL.X, SMALL.y, Hopeless(), **FEW, n_jobs=2)
+
+
 def test_limits_on_accuracy_and_edits_hold():
     tuning = tune(X, Y, TREE, **WHO, thresholds=[0.02], selectors=["threshold"], max_edits=0.001, **QUICK)
     frame = tuning.frame()
@@ -247,20 +262,9 @@ def test_a_plain_remedy_that_is_nearly_as_good_is_named():
         assert ("without the column" in reason) == near
 
 
-def test_the_objective_may_be_a_function_or_one_measure():
-    folds = {"baseline": judged(0.2, 0.8, 0.4), "other": judged(0.1, 0.7, 0.3)}
-    by_name, by_hand = (
-        ranked(what, folds) for what in ("dp", lambda own, base: own["dp"] / 0.2 - 0 * base["dr"])
-    )
-    assert_allclose(ranked("dr", folds).value, [1.0, 0.5])
-    assert_allclose(by_name.value, by_hand.value * 0.2 / by_hand.value[0] / 0.2)
-    # The covariance of a function is that of draws.
-    spread = by_name.covariance * by_hand.value[0] ** 2
-    assert_allclose(by_hand.covariance, spread, rtol=0.25, atol=0.05 * spread.max())
-
-
-def test_the_objective_may_have_weights():
+def test_the_objective_may_be_one_measure_or_have_weights():
     folds = {"baseline": judged(0.2, 0.8, 0.5), "other": judged(0.1, 0.7, 0.3)}
+    assert_allclose(ranked("dr", folds).value, [1.0, 0.5])
     by_weight, dr, dp = (ranked(what, folds) for what in ({"dr": 1, "dp": 3}, "dr", "dp"))
     assert_allclose(by_weight.value, (dr.value + 3 * dp.value) / 4)
     # DR and DP are independent on one set of rows.
@@ -325,6 +329,7 @@ def test_counterfactuals_of_rows_at_risk_are_tried_with_edits_and_alone():
     ("params", "error", "text"),
     [
         ({"objective": "fair"}, InputError, "Did you mean 'fairness'"),
+        ({"objective": lambda own, base: own["dp"]}, InputError, "is not known; give one of 'fairness'"),
         ({"objective": {"dpp": 1}}, InputError, "weight to 'dpp'.*Did you mean 'dp'"),
         ({"objective": {"accuracy": 1}}, InputError, "weight to 'accuracy'"),
         ({"objective": {"dp": 0}}, InputError, "the weight 0"),

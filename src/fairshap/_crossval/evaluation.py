@@ -90,13 +90,6 @@ class Measures:
         half[0] = 0
         return change, change - half, change + half
 
-    def draws(self, n: int, seed: int) -> Floats:
-        """Return normal draws of all levels, shape (models, draws, measures)."""
-        values, vectors = np.linalg.eigh(np.nan_to_num(self.covariance))
-        drawn = np.random.default_rng(seed).standard_normal((n, len(values)))
-        around = (drawn * np.sqrt(np.maximum(values, 0))) @ vectors.T
-        return np.asarray(self.values[:, None] + around.reshape(n, *self.values.shape).transpose(1, 0, 2))
-
     def pair(self, model: int, measure: str) -> tuple[str, str] | None:
         """Return the groups with the highest and the lowest rate; None for what is no gap, or not known."""
         high, low = self.pairs[model, list(MEASURES).index(measure)].tolist()

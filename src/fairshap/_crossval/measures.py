@@ -8,7 +8,7 @@ report.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -124,10 +124,6 @@ def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> floa
     return value * (1 - value) / variance if variance > 0 else n
 
 
-def _accuracy(rows: HeldOut, model: int) -> Estimate:
-    return _rate(rows, model, "accuracy")
-
-
 def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
     """Return ``(1 + TPR - FPR) / 2``, with the interval of that difference."""
     names = ("true_positive_rate", "false_positive_rate")
@@ -226,7 +222,7 @@ class Measure:
 
 #: All measures by name, in the order of arrays and frames.
 MEASURES: dict[str, Measure] = {
-    "accuracy": Measure("Accuracy", "share of correct predictions", _accuracy, "rate"),
+    "accuracy": Measure("Accuracy", "share of correct predictions", partial(_rate, name="accuracy"), "rate"),
     "balanced_accuracy": Measure(
         "Balanced accuracy",
         "mean of the true positive and the true negative rate",

@@ -1,6 +1,6 @@
 """What a search makes small, and which candidate to take."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,9 +11,8 @@ from fairshap._messages import did_you_mean, listing
 from fairshap._typing import Bools, Floats
 from fairshap.exceptions import InputError
 
-#: What is made small: the mean of DR, DP and EO relative to the baseline, one measure, a weighted mean, or a
-#: function of the measures of a candidate and of the baseline.
-Objective: TypeAlias = str | Mapping[str, float] | Callable[[dict[str, float], dict[str, float]], float]
+#: What is made small, relative to the baseline: the mean of DR, DP and EO, one measure, or a weighted mean.
+Objective: TypeAlias = str | Mapping[str, float]
 
 # The measures that can be made small, and those whose mean is called fairness.
 _LOWER = tuple(name for name, measure in MEASURES.items() if not measure.higher_is_better)
@@ -27,16 +26,12 @@ _ACCURACY = _NAMES.index("accuracy")
 _NOTHING = 1e-6
 # The share of the baseline's DR that counts as none.
 _LITTLE = 0.05
-# The draws that tell the covariance of a function of measures.
-_DRAWS = 500
 
 
 class Ranking:
     """Candidates of a search by an objective. The first is the baseline; plain ones edit nothing."""
 
-    def __init__(
-        self, evaluation: Evaluation, objective: Objective, is_plain: Sequence[bool], seed: int = 0
-    ) -> None:
+    def __init__(self, evaluation: Evaluation, objective: Objective, is_plain: Sequence[bool]) -> None:
         self.names = evaluation.names
         self.measures = evaluation.measures
         self.share = evaluation.share
@@ -44,10 +39,7 @@ class Ranking:
         self.is_plain = np.array(is_plain)
         self.accuracy = self.measures.values[:, _ACCURACY]
         # Of each candidate, and their covariance.
-        if isinstance(objective, (str, Mapping)):
-            self.value, self.covariance = self._relative(_weights(objective))
-        else:
-            self.value, self.covariance = self._evaluated(objective, seed)
+        self.value, self.covariance = self._relative(_weights(objective))
 
     def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats]:
         """Return the weighted mean of measures relative to the baseline's, and its covariance.
@@ -65,18 +57,6 @@ class Ranking:
         n, m = len(levels), len(MEASURES)
         covariance = self.measures.covariance.reshape(n, m, n, m)[:, columns][:, :, :, columns]
         return value, np.einsum("ia,iajb,jb->ij", slope, covariance, slope)
-
-    def _evaluated(self, objective: Callable[..., float], seed: int) -> tuple[Floats, Floats]:
-        """Return the values of a function of the measures, and their covariance, from draws of the levels."""
-
-        def call(levels: Floats) -> Floats:
-            # A gap that is drawn below 0 is one the other way round.
-            lines = [dict(zip(_NAMES, line, strict=True)) for line in np.abs(levels).tolist()]
-            return np.array([objective(line, lines[0]) for line in lines], dtype=np.float64)
-
-        draws = self.measures.draws(_DRAWS, seed)
-        samples = np.array([call(draws[:, k]) for k in range(_DRAWS)])
-        return call(self.measures.values), np.atleast_2d(np.cov(samples, rowvar=False))
 
     def is_allowed(self, max_accuracy_drop: float, max_share: float) -> Bools:
         """Say which candidates lose no more accuracy and edit no larger a share of cells than allowed."""
@@ -160,7 +140,7 @@ def _is_lower(value: Floats, covariance: Floats) -> Bools:
 
 
 def check_objective(objective: Any) -> None:
-    """Raise an error unless the objective is known or a function."""
+    """Raise an error unless the objective is known."""
     if isinstance(objective, Mapping):
         for name, weight in objective.items():
             if name not in _LOWER:
@@ -173,11 +153,10 @@ def check_objective(objective: Any) -> None:
                 raise InputError(message)
         if not objective:
             raise InputError("objective has no weights; give some, for example {'dr': 1, 'dp': 2}.")
-    elif not callable(objective) and objective not in OBJECTIVES:
+    elif objective not in OBJECTIVES:
         raise InputError(
-            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, weights such as "
-            "{'dr': 1, 'dp': 2}, or a function of the measures of a candidate and of the baseline."
-            f"{did_you_mean(objective, OBJECTIVES)}",
+            f"objective={objective!r} is not known; give one of {listing(OBJECTIVES)}, or weights such as "
+            f"{{'dr': 1, 'dp': 2}}.{did_you_mean(objective, OBJECTIVES)}",
             parameter="objective",
         )
 
@@ -191,8 +170,6 @@ def _weights(objective: str | Mapping[str, float]) -> dict[str, float]:
 
 def describe_objective(objective: Objective) -> str:
     """Say what is made small."""
-    if not isinstance(objective, (str, Mapping)):
-        return "objective"
     weights = {MEASURES[name].label: weight for name, weight in _weights(objective).items()}
     if len(weights) == 1:
         return f"{next(iter(weights))} relative to the baseline"

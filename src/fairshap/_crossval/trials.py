@@ -5,12 +5,15 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from fairshap import exceptions
 from fairshap._crossval.evaluation import Evaluation
@@ -22,7 +25,6 @@ from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, 
 from fairshap._problem import Problem, warn_of_copies
 from fairshap._typing import Ints, Native
 from fairshap.attribution import Explanation
-from fairshap.attribution._explanation import make_explainer
 from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import InputError, MissingExtraError, ModelError, SkippedWarning, TargetError
 
@@ -39,6 +41,7 @@ _MAX_DROP = 0.01
 _SAID = (
     exceptions.CopiedAttributeWarning,
     exceptions.FewReferencesWarning,
+    exceptions.NothingToRepairWarning,
     exceptions.PooledGroupsWarning,
     exceptions.UnmatchedRowsWarning,
     exceptions.WeightsWarning,
@@ -47,12 +50,9 @@ _SAID = (
 # What is wrong with the call, and not with a trial.
 _WRONG_CALL = (InputError, MissingExtraError, Warning)
 
-# The parameters of a sampler that do not change its explanation (the estimator is told by its identity), and
-# those that do not change its matches.
+# The parameters of a sampler that do not change its explanation; the estimator is told by its identity.
 _CHOOSING = {"estimator", "selector", "threshold", "constraints", "counterfactuals"}
 _CHOOSING |= {"n_jobs", "verbose", "keep_data"}
-_EXPLAINING = {f"explainer__{name}" for name in ("method", "max_exact", "n_permutations", "feature_groups")}
-_Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Trained(NamedTuple):
@@ -123,45 +123,42 @@ class CrossValidation:
         *,
         title: str = "Evaluating",
         by: Literal["method", "name", "budget"] = "method",
+        n_jobs: int | None = None,
         verbose: int = 0,
         has_noise: bool = True,
         skip: bool = False,
     ) -> tuple[Evaluation, dict[Any, Exception]]:
         """Return the evaluation of the trials, and the errors of those that could not be trained.
 
-        In each fold the baseline is fitted once, and matched and explained once for all trials that explain
-        it alike. ``has_noise`` takes one more fit, with the attribute shuffled. With ``skip`` the others go
-        on if a trial other than the baseline cannot be trained.
+        In each fold the baseline is fitted once, and explained once for all trials that explain it alike.
+        ``n_jobs`` processes share the folds; None is this process. ``has_noise`` takes one more fit, with the
+        attribute shuffled. With ``skip`` the others go on if a trial other than the baseline cannot be
+        trained.
         """
         estimator, problem = self.template._estimator(), self.problem
-        X, y = problem.own.native, problem.y.values
         rows = [trial.sampler.counterfactuals for trial in trials if trial.sampler is not None]
-        weighing = Weighing.of(estimator, X, y) if any(one is not None for one in rows) else None
-        if weighing is not None and any(one not in (None, "all") for one in rows):
-            # Where all rows have counterfactuals, all weigh the same.
-            weighing.warn_of_repeats()
+        weighing = None
+        if any(one is not None for one in rows):
+            weighing = Weighing.of(estimator, problem.own.native, problem.y.values)
+            if any(one not in (None, "all") for one in rows):
+                # Where all rows have counterfactuals, all weigh the same.
+                weighing.warn_of_repeats()
         judged: list[list[Predictions]] = [[] for _ in trials]
         n_edits = np.zeros((len(trials), len(self.folds)))
         failed: dict[Any, Exception] = {}
         noise: list[float] = []
+        how = (estimator, weighing, has_noise and not is_frozen(estimator), skip)
         with said_once(), Progress(title, n_edits.size, verbose) as progress:
-            for at, (train, test) in enumerate(self.folds):
-                fold = _Fold(trials, estimator, weighing, _safe_indexing(X, train), y[train])
+            for at, outcomes in enumerate(self._outcomes(trials, how, n_jobs)):
                 for k, trial in enumerate(trials):
-                    if trial.name not in failed:
-                        try:
-                            trained = fold.train(trial)
-                        except Exception as error:
-                            is_baseline = trial.sampler is None and trial.train is None
-                            if not skip or is_baseline or isinstance(error, _WRONG_CALL):
-                                raise
-                            failed[trial.name] = error
-                        else:
-                            judged[k].append(self._judge(trained, test))
-                            n_edits[k, at] = trained.n_edits
-                    progress.advance(len(test), 1)
-                if has_noise and not is_frozen(estimator):
-                    noise.append(shuffled_risk(problem, train, fold.fit, problem, test, self.seed + at))
+                    outcome = next(outcomes)
+                    if isinstance(outcome, Exception):
+                        failed.setdefault(trial.name, outcome)
+                    else:
+                        predictions, n_edits[k, at] = outcome
+                        judged[k].append(predictions)
+                    progress.advance(len(self.folds.pairs[at][1]), 1)
+                noise += outcomes
         done = [k for k, trial in enumerate(trials) if trial.name not in failed]
         if not done:
             raise next(iter(failed.values()))
@@ -178,6 +175,56 @@ class CrossValidation:
             by=by,
         )
         return evaluation, failed
+
+    def _outcomes(
+        self, trials: Sequence[Trial], how: tuple[Any, ...], n_jobs: int | None
+    ) -> Iterator[Iterator[Any]]:
+        """Return for each fold the outcome of each trial, and the noise if it is measured."""
+        n_processes = 1 if n_jobs is None else min(effective_n_jobs(n_jobs), len(self.folds))
+        if n_processes == 1:
+            yield from (self._fold(at, trials, *how) for at in range(len(self.folds)))
+            return
+        # Within a process one thread matches and explains.
+        alone = [
+            trial if trial.sampler is None else replace(trial, sampler=with_params(trial.sampler, n_jobs=1))
+            for trial in trials
+        ]
+        # Arrays are copied, because those that are shared could not be written to.
+        pool = Parallel(n_processes, backend="loky", max_nbytes=None, return_as="generator")
+        said: dict[Any, Any] = {}
+        for found, caught in pool(delayed(_run_fold)(self, k, alone, *how) for k in range(len(self.folds))):
+            for one in caught:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, registry=said)
+            yield iter(found)
+
+    def _fold(
+        self,
+        at: int,
+        trials: Sequence[Trial],
+        estimator: Any,
+        weighing: Weighing | None,
+        has_noise: bool,
+        skip: bool,
+    ) -> Iterator[Any]:
+        """Yield the predictions and edits of each trial in a fold, or its error, and last the noise."""
+        train, test = self.folds.pairs[at]
+        problem = self.problem
+        X, y = _safe_indexing(problem.own.native, train), problem.y.values[train]
+        fold = _Fold(trials, estimator, weighing, X, y)
+        # With another number of threads, products of matrices are rounded otherwise.
+        with threadpool_limits(1, user_api="blas"):
+            for trial in trials:
+                try:
+                    trained = fold.train(trial)
+                except Exception as error:
+                    is_baseline = trial.sampler is None and trial.train is None
+                    if not skip or is_baseline or isinstance(error, _WRONG_CALL):
+                        raise
+                    yield error
+                else:
+                    yield self._judge(trained, test), trained.n_edits
+            if has_noise:
+                yield shuffled_risk(problem, train, fold.fit, problem, test, self.seed + at)
 
     def _judge(self, trained: Trained, test: Ints) -> Predictions:
         """Return what a model does on held-out rows; if it transforms them, what it does on those."""
@@ -200,7 +247,7 @@ class _Fold:
     weighing: Weighing | None
     X: Native
     y: NDArray[Any]
-    explained: dict[_Key, Explanation | Exception] = field(default_factory=dict)
+    explained: dict[Any, Explanation | Exception] = field(default_factory=dict)
 
     def fit(self, X: Native) -> Any:
         """Return the estimator fitted on other cells of the same rows."""
@@ -234,8 +281,11 @@ class _Fold:
             return recipe, sampler._explain(problem, recipe, model=model)
         key = _key(sampler)
         if key not in self.explained:
+            alike = [one.recipe for one in self.trials if one.sampler and _key(one.sampler) == key]
+            recipes = [one for one in alike if one is not None]
             try:
-                self.explained[key] = self._explain_alike(sampler, key, model)
+                problem = sampler._problem(self.X, self.y)
+                self.explained[key] = sampler._explain(problem, *recipes, model=model)
             except Exception as error:
                 self.explained[key] = error
         found = self.explained[key]
@@ -243,30 +293,24 @@ class _Fold:
             raise found
         return recipe, found
 
-    def _explain_alike(self, sampler: "FairSHAP", key: _Key, model: Any) -> Explanation:
-        """Return an explanation for all trials of a key, with the matches of another if they are known."""
-        samplers = [(trial.sampler, trial.recipe) for trial in self.trials]
-        recipes = [recipe for one, recipe in samplers if one and recipe and _key(one) == key]
-        matched = (one for other, one in self.explained.items() if other[:-1] == key[:-1])
-        known = next((one for one in matched if isinstance(one, Explanation)), None)
-        problem = sampler._problem(self.X, self.y) if known is None else known.problem
-        return sampler._explain(problem, *recipes, model=model, known=known)
+
+def _run_fold(cv: CrossValidation, *how: Any) -> tuple[list[Any], list[warnings.WarningMessage]]:
+    """Return the outcomes of a fold and its warnings, which another process has to give."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with said_once():
+            return list(cv._fold(*how)), caught
 
 
-def _key(sampler: "FairSHAP") -> _Key:
-    """Return what decides a sampler's explanation; all but the last part decides its model and matches."""
-    params = sampler.get_params()
-    explainer = make_explainer(params.pop("explainer"))
-    params |= {f"explainer__{name}": value for name, value in explainer.get_params().items()}
-    matching: list[Hashable] = []
-    explaining: list[Hashable] = []
-    for name, value in sorted(params.items()):
-        if name.partition("__")[0] in _CHOOSING:
-            continue
-        # The parameters of an object come by themselves.
-        said = (name, type(value).__name__ if isinstance(value, BaseEstimator) else repr(value))
-        (explaining if name in _EXPLAINING else matching).append(said)
-    return (id(sampler.estimator), tuple(matching), tuple(explaining))
+def _key(sampler: "FairSHAP") -> tuple[Hashable, ...]:
+    """Return what decides a sampler's explanation."""
+    params = sorted(sampler.get_params().items())
+    # The parameters of an object come by themselves.
+    return id(sampler.estimator), *(
+        (name, type(value).__name__ if isinstance(value, BaseEstimator) else repr(value))
+        for name, value in params
+        if name.partition("__")[0] not in _CHOOSING
+    )
 
 
 def with_params(sampler: Any, **params: Any) -> Any:

@@ -1,6 +1,6 @@
 """One problem, read once: the table, its groups, its target and its weights; every step takes it."""
 
-from fairshap._problem.groups import Comparison, Groups, Privileged, read_attribute, split_quantity
+from fairshap._problem.groups import Comparison, Groups, Privileged, read_attribute
 from fairshap._problem.problem import Problem, check_order, check_weights, warn_of_copies
 from fairshap._problem.target import Target, is_continuous, read_target
 
@@ -15,6 +15,5 @@ __all__ = [
     "is_continuous",
     "read_attribute",
     "read_target",
-    "split_quantity",
     "warn_of_copies",
 ]

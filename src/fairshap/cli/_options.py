@@ -170,7 +170,7 @@ class RunOptions:
     json: bool = option(False, "Print one JSON object instead of tables.", _OUTPUT, "--json")
     quiet: bool = option(False, "No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")
     seed: int = option(0, "Of everything that is drawn.", _MODEL, min=0)
-    jobs: int | None = option(None, "Threads; all cores by default. The result is the same.", _MODEL, min=1)
+    jobs: int | None = option(None, "Threads, or processes for folds. The result is the same.", _MODEL, min=1)
 
     @property
     def params(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fairshap.cli._output import Output, describe_folds, describe_measures, prin
 from fairshap.model_selection import METHODS
 from fairshap.model_selection import evaluate as compare
 
-_DEFAULT = "baseline,rsa,cr,dir,reweighing,fairshap,fairshap-counterfactuals"
+_DEFAULT = "baseline,rsa,cr,reweighing,fairshap,fairshap-counterfactuals"
 _KNOWN = "; ".join(f"{name}: {what}" for name, what in METHODS.items())
 
 

@@ -75,7 +75,7 @@ def tune(
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "objective": "objective"}
     print_levels(output, frame.head(top), before, {"allowed": "allowed", "on_front": "on front"})
-    if tuning.noise_level is not None:
+    if tuning.evaluation.noise_level is not None:
         print_noise(output, tuning.evaluation)
     head = "The repair" if tuning.is_repair else "If a repair is wanted"
     output.line(f"\n{head}: {options_of(tuning.repair)}")
@@ -85,7 +85,7 @@ def tune(
         recommended=tuning.recommended,
         reason=tuning.reason,
         repair=_parameters(tuning.repair),
-        dr_noise=tuning.noise_level,
+        dr_noise=tuning.evaluation.noise_level,
         candidates=frame,
         report=page.report,
     )

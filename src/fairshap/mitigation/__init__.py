@@ -7,7 +7,6 @@ class                                   mechanism                               
 ======================================  ===========================================  ============  ===========
 :class:`SensitiveRemover`               drops the sensitive column                   transformer   transformed
 :class:`CorrelationRemover`             removes linear correlation                   transformer   transformed
-:class:`DisparateImpactRemover`         aligns the quantiles of the groups           transformer   transformed
 :class:`Reweigher`                      weights rows by group and label              weights       unchanged
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
 ======================================  ===========================================  ============  ===========
@@ -23,23 +22,20 @@ X : data frame or array
 y : array-like
     The label of each row, two values. Transformers ignore it.
 sensitive_features : array-like, optional
-    The sensitive attribute of the rows, if it is not a column of X.
+    The sensitive attribute of the rows, if it is not a column of X. Weights need no more than that; the
+    others need the column.
 sample_weight : array-like, optional
     The weights of the rows.
 """
 
-from fairshap.mitigation._classifier import MitigatedClassifier, Prepared, prepare
-from fairshap.mitigation._impact import DisparateImpactRemover
+from fairshap.mitigation._classifier import MitigatedClassifier
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
 
 __all__ = [
     "SensitiveRemover",
     "CorrelationRemover",
-    "DisparateImpactRemover",
     "Reweigher",
     "CounterfactualAugmenter",
     "MitigatedClassifier",
-    "Prepared",
-    "prepare",
 ]

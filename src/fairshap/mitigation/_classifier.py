@@ -1,10 +1,9 @@
 """Train any classifier after any mitigation."""
 
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import validate_data
 
@@ -14,46 +13,7 @@ from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import ModelError
 from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.predictors import Trainer, offered
-
-
-class Prepared(NamedTuple):
-    """What a classifier is trained on: rows, labels, and weights or None."""
-
-    X: Native
-    y: Any
-    sample_weight: Floats | None
-
-
-def prepare(
-    method: Any, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-) -> Prepared:
-    """Fit a mitigation, or FairSHAP, and return what to train a classifier on; None changes nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from fairshap.mitigation import Reweigher, prepare
-    >>> X = pd.DataFrame({"sex": ["m", "m", "m", "f"]})
-    >>> prepare(Reweigher(sensitive="sex", privileged="m"), X, [1, 1, 0, 0]).sample_weight
-    array([0.75, 0.75, 1.5 , 0.5 ])
-    """
-    store = open_store(X)
-    weights = check_weights(sample_weight, store.n_rows)
-    given = {"sensitive_features": sensitive_features, "sample_weight": weights}
-
-    def call(method: Any) -> Any:
-        taken = signature(method).parameters
-        return method(X, y, **{name: value for name, value in given.items() if name in taken})
-
-    if method is None:
-        return Prepared(store.native, y, weights)
-    if hasattr(method, "fit_resample"):
-        X, y = call(method.fit_resample)
-        return Prepared(X, y, getattr(method, "sample_weight_", weights))
-    if hasattr(method, "fit_transform"):
-        return Prepared(call(method.fit_transform), y, weights)
-    return Prepared(store.native, y, call(method.fit).sample_weight_)
+from fairshap.predictors import Trainer
 
 
 class MitigatedClassifier(ClassifierMixin, Trainer):
@@ -107,19 +67,17 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
             weighing = Weighing.of(self.estimator, table.native, labels.values)
             weighing.check()
         method: Any = None if self.method is None else clone(self.method)
-        beside = {"sensitive_features": sensitive_features}
         if isinstance(method, SensitiveRemover) and not method.hold:
-            method.fit(table.native, **beside)
+            method.fit(table.native)
             removed = set(range(len(table.names))) - set(method.kept_.tolist())
             method.set_params(hold=needs_columns(self.estimator, table, removed))
-        prepared = prepare(method, table.native, y, **beside, sample_weight=sample_weight)
-        labels = Target.read(prepared.y, open_store(prepared.X).n_rows, is_quantity=False)
-        weights = prepared.sample_weight
+        X, y, weights = _prepare(method, table.native, y, sensitive_features, given)
+        labels = Target.read(y, open_store(X).n_rows, is_quantity=False)
         if weights is not None:
-            weighing = weighing or Weighing.of(self.estimator, prepared.X, labels.values)
+            weighing = weighing or Weighing.of(self.estimator, X, labels.values)
             if given is None or not np.array_equal(weights, given):
                 self._check_weighing(weighing, weights, hasattr(method, "counterfactual_of_"))
-        self.estimator_ = fit_weighted(self.estimator, prepared.X, labels.values, weights, weighing)
+        self.estimator_ = fit_weighted(self.estimator, X, labels.values, weights, weighing)
         self.method_ = method
         self.classes_ = labels.classes
         return self
@@ -135,27 +93,28 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
             )
         weighing.warn_of_repeats()
 
-    def predict(self, X: Native, *, sensitive_features: Any = None) -> NDArray[Any]:
-        """Return the predicted label of each row."""
-        return self._predict("predict", X, sensitive_features)
-
-    @offered("predict_proba")
-    def predict_proba(self, X: Native, *, sensitive_features: Any = None) -> Floats:
-        """Return the probabilities of the two labels."""
-        return self._predict("predict_proba", X, sensitive_features)
-
-    @offered("decision_function")
-    def decision_function(self, X: Native, *, sensitive_features: Any = None) -> Floats:
-        """Return the margin of each row."""
-        return self._predict("decision_function", X, sensitive_features)
-
-    def _predict(self, method: str, X: Native, sensitive_features: Any) -> NDArray[Any]:
-        rows = self.prepare_rows(X, sensitive_features=sensitive_features)
-        return np.asarray(getattr(self.estimator_, method)(rows))
-
-    def prepare_rows(self, X: Native, *, sensitive_features: Any = None) -> Native:
+    def prepare_rows(self, X: Native) -> Native:
         """Return raw rows as ``estimator_`` takes them: transformed, where the mitigation does that."""
-        X = self._checked(X)
-        if getattr(self.method_, "transforms_test_rows", False):
-            return self.method_.transform(X, sensitive_features=sensitive_features)
-        return X
+        rows = super().prepare_rows(X)
+        is_transforming = getattr(self.method_, "transforms_test_rows", False)
+        return self.method_.transform(rows) if is_transforming else rows
+
+
+def _prepare(
+    method: Any, X: Native, y: Any, sensitive_features: Any, sample_weight: Floats | None
+) -> tuple[Native, Any, Floats | None]:
+    """Fit a mitigation, or FairSHAP, and return the rows, labels and weights to train on."""
+    given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+
+    def call(method: Any) -> Any:
+        taken = signature(method).parameters
+        return method(X, y, **{name: value for name, value in given.items() if name in taken})
+
+    if method is None:
+        return X, y, sample_weight
+    if hasattr(method, "fit_resample"):
+        X, y = call(method.fit_resample)
+        return X, y, getattr(method, "sample_weight_", sample_weight)
+    if hasattr(method, "transform"):
+        return call(method.fit).transform(X), y, sample_weight
+    return X, y, call(method.fit).sample_weight_

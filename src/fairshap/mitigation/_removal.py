@@ -1,7 +1,8 @@
 """Remove the sensitive attribute, or what is linear in it, from the features."""
 
 from importlib import metadata
-from typing import Any
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,13 @@ from fairshap._models import ColumnEncoder
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation._base import RowTransformer, check_share
+from fairshap.mitigation._base import RowTransformer
 
 
 class SensitiveRemover(RowTransformer):
     """Drop the sensitive column (RSA in the paper).
 
-    The discriminative risk is then zero; what the other columns tell about the attribute stays. If the
-    attribute is not a column of the table, nothing is dropped.
+    The discriminative risk is then zero; what the other columns tell about the attribute stays.
 
     Parameters
     ----------
@@ -48,15 +48,17 @@ class SensitiveRemover(RowTransformer):
         super().__init__(sensitive=sensitive, privileged=privileged)
         self.hold = hold
 
-    def _learn(self, X: Native, sensitive_features: Any) -> None:
-        problem = self._problem(X, sensitive_features)
-        names = problem.own.names
-        others = self._other_columns(names)
+    def fit(self, X: Native, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the sensitive columns."""
+        problem = self._training_table(X)
         row = np.flatnonzero(problem.groups.side >= 0)[:1]
         self._held = {k: problem.own.store.values(k, row) for k in self._columns} if self.hold else {}
-        self.kept_ = np.arange(len(names)) if self.hold else np.array(others)
+        self.kept_ = np.arange(len(problem.own.names)) if self.hold else np.array(self._others)
+        return self
 
-    def _transform(self, table: Table, sensitive_features: Any) -> Native:  # noqa: ARG002
+    def transform(self, X: Native) -> Native:
+        """Return the rows without the sensitive columns, in the type of X."""
+        table = self._other_rows(X)
         if not self._held:
             return table.store.compose(self.kept_.tolist())
         rows = np.arange(table.n_rows)
@@ -111,36 +113,41 @@ class CorrelationRemover(RowTransformer):
         self.alpha = alpha
         self.keep_sensitive = keep_sensitive
 
-    def _learn(self, X: Native, sensitive_features: Any) -> None:
-        check_share(self.alpha, "alpha")
+    def fit(self, X: Native, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn what is linear in the attribute."""
+        alpha: Any = self.alpha
+        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
+            raise InputError(f"alpha={alpha!r} must be a number from 0 to 1.", parameter="alpha")
         remover = _fairlearn_remover()
-        problem = self._problem(X, sensitive_features)
-        own = problem.own
-        width = len(own.names)
-        self._others = self._other_columns(own.names)
-        self._sensitive_encoder = ColumnEncoder().fit(self._attributes(own, sensitive_features).native)
-        self._encoder = ColumnEncoder().fit(own.store.compose(self._others))
+        own = self._training_table(X).own
+        self._encoders = [
+            ColumnEncoder().fit(own.store.compose(part)) for part in (self._columns, self._others)
+        ]
         # Each feature's column, and its category if it is one of a one-hot block.
-        endings = dict(zip(self._others, (column.endings for column in self._encoder.columns_), strict=True))
+        endings = (column.endings for column in self._encoders[1].columns_)
+        by_column = dict(zip(self._others, endings, strict=True))
         kept = (None,) if self.keep_sensitive else ()
-        self._layout = [(column, end) for column in range(width) for end in endings.get(column, kept)]
-        ids = list(range(self._sensitive_encoder.n_features_out_))
-        self.remover_ = remover(sensitive_feature_ids=ids, alpha=self.alpha)
-        self.remover_.fit(self._features(own, sensitive_features))
+        columns = range(len(own.names))
+        self._layout = [(column, end) for column in columns for end in by_column.get(column, kept)]
+        ids = list(range(self._encoders[0].n_features_out_))
+        self.remover_ = remover(sensitive_feature_ids=ids, alpha=alpha)
+        self.remover_.fit(self._features(own))
+        return self
 
-    def _features(self, table: Table, sensitive_features: Any) -> Floats:
-        """Return the rows as numbers, the sensitive features first."""
-        alone = self._attributes(table, sensitive_features)
-        others = Table.read(table.store.compose(self._others))
-        return np.hstack([_encoded(self._sensitive_encoder, alone), _encoded(self._encoder, others)])
-
-    def _transform(self, table: Table, sensitive_features: Any) -> Native:
-        features = iter(self.remover_.transform(self._features(table, sensitive_features)).T)
+    def transform(self, X: Native) -> Native:
+        """Return the rows without what is linear in the attribute, in the type of X."""
+        table = self._other_rows(X)
+        features = iter(self.remover_.transform(self._features(table)).T)
         columns: list[int | NewColumn] = [
             (name, next(features)) if column in self._others else column
             for name, (column, _) in zip(self._names(table.names), self._layout, strict=True)
         ]
         return table.store.compose(columns)
+
+    def _features(self, table: Table) -> Floats:
+        """Return the rows as numbers, the sensitive features first."""
+        parts = (Table.read(table.store.compose(part)) for part in (self._columns, self._others))
+        return np.hstack([_encoded(*pair) for pair in zip(self._encoders, parts, strict=True)])
 
     def _names(self, columns: Any) -> list[Any]:
         """Return the names of the features, given those of the table's columns."""

@@ -4,13 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshap._messages import listing
-from fairshap._problem import Comparison, Privileged, Target, check_order, check_weights, read_target
-from fairshap._typing import Floats, Native
+from fairshap._problem import Target, check_order, check_weights
+from fairshap._typing import Native
 from fairshap.edits._recipe import add_counterfactuals
 from fairshap.estimators import Sampler
-from fairshap.exceptions import InputError, TargetError
-from fairshap.mitigation._base import GroupReader, Mitigator
+from fairshap.exceptions import InputError
+from fairshap.mitigation._base import Mitigator
 
 
 class Reweigher(Mitigator):
@@ -20,19 +19,12 @@ class Reweigher(Mitigator):
     preprocessing techniques for classification without discrimination*, 2012; for two groups these are the
     weights of AIF360's ``Reweighing``. A row whose attribute is missing has weight 1 and is not counted.
 
-    Parameters
-    ----------
-    min_group_size : int, default=None
-        Merge unprivileged groups with fewer rows; by default 10 for several sensitive columns.
-
     Attributes
     ----------
     sample_weight_ : ndarray of float, shape (rows,)
         The weights of the training rows, multiplied by the given ones.
     factors_ : ndarray of float, shape (groups, 2)
         The weight of each group, the privileged one first, and label; 1 where no row has both.
-    classes_ : ndarray, shape (2,)
-        The two labels.
 
     Examples
     --------
@@ -43,63 +35,34 @@ class Reweigher(Mitigator):
     array([0.75, 0.75, 1.5 , 0.5 ])
     """
 
-    def __init__(
-        self, *, sensitive: Any = None, privileged: Privileged = None, min_group_size: int | None = None
-    ) -> None:
-        super().__init__(sensitive=sensitive, privileged=privileged)
-        self.min_group_size = min_group_size
-
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows, or add up their weights, by group and label."""
-        problem = self._problem(X, sensitive_features, min_group_size=self.min_group_size)
+        problem = self._problem(X, sensitive_features=sensitive_features)
         labels = Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         given = check_weights(sample_weight, problem.own.n_rows)
         given = np.ones(problem.own.n_rows) if given is None else given
-        self._groups, group = GroupReader.of(problem, self._attributes(problem.own, sensitive_features))
-        counted = group >= 0
-        sums = np.zeros((self._groups.n_groups, len(labels.names)))
+        side, counted = problem.groups.side, problem.groups.side >= 0
+        group = np.where(side == 1, 0, problem.groups.group + 1)
+        sums = np.zeros((group[counted].max() + 1, len(labels.names)))
         np.add.at(sums, (group[counted], labels.codes[counted]), given[counted])
         if not sums.sum():
             message = "sample_weight is zero for all rows; at least one must weigh something."
             raise InputError(message, parameter="sample_weight")
         expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
         self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
-        self.classes_ = np.unique(labels.values)
         self.sample_weight_ = given * np.where(counted, self.factors_[group, labels.codes], 1.0)
         return self
-
-    def weights(self, X: Native, y: Any, *, sensitive_features: Any = None) -> Floats:
-        """Return the weights of any rows, from the counts of the training rows."""
-        table = self._other_rows(X)
-        values = read_target(y, table.n_rows)
-        codes = np.minimum(np.searchsorted(self.classes_, values), len(self.classes_) - 1)
-        unknown = values != self.classes_[codes]
-        if unknown.any():
-            raise TargetError(
-                f"y holds {listing(np.unique(values[unknown]).tolist())}; when fitting it held "
-                f"{listing(self.classes_.tolist())}.",
-                parameter="y",
-            )
-        group = self._groups.read(self._attributes(table, sensitive_features))
-        return np.where(group >= 0, self.factors_[group, codes], 1.0)
 
 
 class CounterfactualAugmenter(Sampler, Mitigator):
     """Add a counterfactual of every row: only the sensitive value is switched, the label is kept.
 
-    With more than two values there is one for each other value, or one whose value is drawn from the other
-    side; a quantity such as age gets the median of the other side. Several sensitive columns are switched
-    together, to a combination that occurs. A row and its counterfactuals share the row's weight, so the total
-    weight stays. A row whose attribute is missing has none and keeps its weight. The attribute must be a
-    column of the table: otherwise a counterfactual would be an equal copy.
-
-    Parameters
-    ----------
-    comparison : {"max", "mean", "random"}, default="max"
-        With "random" each row has one, of a value drawn for it; otherwise one for each value.
-    random_state : int, RandomState instance or None, default=None
-        The source of randomness for the drawn values.
+    With more than two values there is one for each other value; a quantity such as age gets the median of the
+    other side. Several sensitive columns are switched together, to a combination that occurs. A row and its
+    counterfactuals share the row's weight, so the total weight stays. A row whose attribute is missing has
+    none and keeps its weight. The attribute must be a column of the table: otherwise a counterfactual would
+    be an equal copy.
 
     Attributes
     ----------
@@ -119,18 +82,6 @@ class CounterfactualAugmenter(Sampler, Mitigator):
     (['m', 'f', 'f', 'm'], [0, 1, 0, 1], [0, 1])
     """
 
-    def __init__(
-        self,
-        *,
-        sensitive: Any = None,
-        privileged: Privileged = None,
-        comparison: Comparison = "max",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(sensitive=sensitive, privileged=privileged)
-        self.comparison = comparison
-        self.random_state = random_state
-
     def fit_resample(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> tuple[Native, Any]:
@@ -141,7 +92,7 @@ class CounterfactualAugmenter(Sampler, Mitigator):
                 "be an equal copy. Put the attribute into X and name it by sensitive, or train without it.",
                 parameter="sensitive_features",
             )
-        problem = self._problem(X, None, comparison=self.comparison, random_state=self.random_state)
+        problem = self._problem(X)
         Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
         weights = check_weights(sample_weight, problem.own.n_rows)

@@ -1,7 +1,7 @@
 """Model selection: mitigation methods side by side, and the search for a repair."""
 
 from fairshap._crossval import MEASURES, Evaluation
-from fairshap.model_selection._evaluate import METHODS, budget_curve, evaluate, evaluate_fitted, make_method
+from fairshap.model_selection._evaluate import METHODS, budget_curve, evaluate, evaluate_fitted
 from fairshap.model_selection._holdout import HoldoutCheck, holdout_check
 from fairshap.model_selection._tune import Tuning, tune
 
@@ -15,6 +15,5 @@ __all__ = [
     "evaluate",
     "evaluate_fitted",
     "holdout_check",
-    "make_method",
     "tune",
 ]

@@ -1,7 +1,7 @@
 """Mitigation methods, or more and more edits, side by side on the same folds."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,47 +26,14 @@ METHODS: dict[str, str] = {
     "baseline": "no mitigation",
     "rsa": "the sensitive column dropped",
     "cr": "correlation with it removed",
-    "dir": "disparate impact removed",
     "reweighing": "rows weighted by group and label",
     "counterfactuals": "every row added with the attribute switched",
     "fairshap": "the cells that carry the risk replaced",
     "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
 }
 
-_MITIGATIONS: dict[str, Callable[..., Any]] = {
-    "rsa": mitigation.SensitiveRemover,
-    # The attribute stays, as in the paper: without it there would be no risk to measure.
-    "cr": partial(mitigation.CorrelationRemover, keep_sensitive=True),
-    "dir": mitigation.DisparateImpactRemover,
-    "reweighing": mitigation.Reweigher,
-}
-
 # The points of a curve by default, and the Shapley value at which it ends.
 _POINTS, _END = 25, 0.01
-
-
-def make_method(
-    name: str, *, estimator: Any, sensitive: Any, privileged: Any, random_state: Any = None, **params: Any
-) -> Any:
-    """Return the mitigation method that a name stands for, None for the baseline.
-
-    Other parameters are those of :class:`fairshap.FairSHAP`.
-
-    Examples
-    --------
-    >>> make_method("rsa", estimator=None, sensitive="sex", privileged="m")
-    SensitiveRemover(privileged='m', sensitive='sex')
-    """
-    check_choice(name, "methods", list(METHODS))
-    who = {"sensitive": sensitive, "privileged": privileged}
-    if name == "baseline":
-        return None
-    if name in _MITIGATIONS:
-        return _MITIGATIONS[name](**who)
-    if name == "counterfactuals":
-        return mitigation.CounterfactualAugmenter(**who, random_state=random_state)
-    rows = "edited" if name == "fairshap-counterfactuals" else None
-    return FairSHAP(estimator, **who, random_state=random_state, **{"counterfactuals": rows, **params})
 
 
 def evaluate(
@@ -87,9 +54,9 @@ def evaluate(
 ) -> Evaluation:
     """Compare FairSHAP with other mitigation methods by cross-validation.
 
-    "cr" and "dir" transform the rows to predict as well, each by its own attribute. Their DR is that of
-    transformed rows whose attribute is switched, as in the paper. Switching the attribute in the recorded row
-    moves the other columns too; ``raw_dr`` is the risk of that.
+    "cr" transforms the rows to predict as well, each by its own attribute. Its DR is that of transformed rows
+    whose attribute is switched, as in the paper. Switching the attribute in the recorded row moves the other
+    columns too; ``raw_dr`` is the risk of that.
 
     A method that cannot be trained is left out with a warning, for example "reweighing" with an estimator
     that takes no weights. If the baseline cannot be trained, its error is raised.
@@ -111,7 +78,10 @@ def evaluate(
         folds, 3 from 100,000 rows on, and, unless ``n_folds`` is given, up to four repeats for a small table.
     random_state : int, RandomState instance or None
         The seed of the folds, of the estimators and of the methods.
-    sensitive, privileged, n_jobs, verbose, **params
+    n_jobs : int, default=None
+        The number of processes that share the folds, -1 for one a core. None is this process: one fold after
+        the other, matched and explained by all cores. The result does not depend on it.
+    sensitive, privileged, verbose, **params
         See :class:`fairshap.FairSHAP`; ``params`` are others of it, such as ``threshold``.
 
     Returns
@@ -134,15 +104,15 @@ def evaluate(
     who = {"sensitive": sensitive, "privileged": privileged}
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
-        common = {**who, "estimator": estimator, "random_state": seed, "n_jobs": n_jobs}
-        methods = {name: make_method(name, **common, **params) for name in names}
+        own = {"estimator": estimator, "random_state": seed, "n_jobs": n_jobs, **params}
+        methods = {name: _make_method(name, who, own) for name in names}
     if not methods:
         raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
     cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
     trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
-    evaluation, failed = cv.run(trials, verbose=verbose, skip=True)
+    evaluation, failed = cv.run(trials, n_jobs=n_jobs, verbose=verbose, skip=True)
     warn_of_skipped(failed)
     if methods[evaluation.names[0]] is None:
         # After a repair, a risk as low as noise is what was wanted.
@@ -233,7 +203,27 @@ def budget_curve(
         chosen = {"selector": Budget(n) if n else Threshold(np.inf), "threshold": None}
         edited = with_params(cv.template, **chosen, counterfactuals=counterfactuals)
         trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
-    return cv.run(trials, title="Curve", by="budget", verbose=verbose, has_noise=False)[0]
+    how: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "has_noise": False}
+    return cv.run(trials, title="Curve", by="budget", **how)[0]
+
+
+def _make_method(name: str, who: dict[str, Any], params: dict[str, Any]) -> Any:
+    """Return the mitigation method that a name stands for, None for the baseline."""
+    check_choice(name, "methods", list(METHODS))
+    match name:
+        case "baseline":
+            return None
+        case "rsa":
+            return mitigation.SensitiveRemover(**who)
+        case "cr":
+            # The attribute stays, as in the paper: without it there would be no risk to measure.
+            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
+        case "reweighing":
+            return mitigation.Reweigher(**who)
+        case "counterfactuals":
+            return mitigation.CounterfactualAugmenter(**who)
+    rows = "edited" if name == "fairshap-counterfactuals" else None
+    return FairSHAP(**who, **{"counterfactuals": rows, **params})
 
 
 def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from fairshap._crossval import best_threshold, with_params
+from fairshap._crossval import with_params
 from fairshap._crossval.folds import strata_of
 from fairshap._crossval.measures import critical_value
 from fairshap._crossval.trials import check_unfitted, draw_seed, said_once
@@ -133,19 +133,16 @@ def holdout_check(
     X_train, y_train, beside, weight = (
         None if part is None else _safe_indexing(part, train) for part in parts
     )
+    known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
+    if sampler.threshold == "auto" and known is not None:
+        sampler.set_params(threshold=known)
     with said_once():
-        problem = sampler._problem(X_train, y_train, beside, weight)
-        threshold = sampler.threshold
-        if threshold == "auto":
-            known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
-            threshold = best_threshold(sampler, problem) if known is None else known
-        recipe = sampler._recipe(threshold)
-        explanation = sampler._explain(problem, recipe)
-    repaired = recipe.follow(explanation, X_train, y_train, sampler._refit)
+        given = {"sensitive_features": beside, "sample_weight": weight}
+        X_fair, y_fair = sampler.fit_resample(X_train, y_train, **given)
     trainer = sampler if final is None else with_params(sampler, estimator=final)
     shares = final is None and not whole.added
-    before = explanation.model if shares else trainer._refit(X_train, y_train, weight)
-    after = trainer._refit(repaired.X, repaired.y, repaired.sample_weight)
+    before = sampler.model_ if shares else trainer._refit(X_train, y_train, weight)
+    after = trainer._refit(X_fair, y_fair, sampler.sample_weight_)
     found = HoldoutCheck(len(test), *(_measure(model, whole, X, test) for model in (before, after)))
     if found.is_worse:
         advice = "A higher threshold edits fewer cells."

@@ -29,7 +29,8 @@ from fairshap.edits._recipe import (
 from fairshap.edits._selectors import Rejection, make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
-from fairshap.model_selection._evaluate import make_method, train_method
+from fairshap.mitigation import SensitiveRemover
+from fairshap.model_selection._evaluate import train_method
 
 _SELECTORS: dict[str, Callable[[float], Selector]] = {
     "threshold": Threshold,
@@ -55,7 +56,7 @@ class Tuning:
         The recommended repair, ready to fit. If a candidate without a repair is recommended, the best repair
         within the limits.
     evaluation : Evaluation
-        The measures of all candidates.
+        The measures of all candidates, and the noise level.
     allowed : ndarray of bool
         Which candidates are within the limits.
     taken, is_repair : int, bool
@@ -87,16 +88,6 @@ class Tuning:
         )
         order = np.lexsort((value, ~self.allowed, places != self.taken, places > 0))
         return frame.iloc[order].reset_index(drop=True)
-
-    @property
-    def noise_level(self) -> float | None:
-        """The DR of a model of the same kind whose attribute is shuffled."""
-        return self.evaluation.noise_level
-
-    @property
-    def is_noise(self) -> bool:
-        """Whether the baseline's DR is indistinguishable from that level."""
-        return self.evaluation.is_noise
 
     def front(self) -> pd.DataFrame:
         """Return the Pareto front: candidates that no other beats in both accuracy and the objective."""
@@ -153,12 +144,11 @@ def tune(
 
     Parameters
     ----------
-    objective : str, mapping or function, default="fairness"
+    objective : str or mapping, default="fairness"
         What is made small. "fairness" is the mean of DR, DP and EO, each relative to the baseline's. Or the
-        name of one measure, such as "dp"; a mapping of weights, such as ``{"dr": 1, "dp": 6}``; or a function
-        of two dicts, the measures of a candidate and of the baseline. A model that has no use for the
-        attribute has a DR of 0, and so a low mean even if it hardly lowers the others; and the lowest EO on
-        small folds is mostly chance. Weights say what counts.
+        name of one measure, such as "dp", or a mapping of weights, such as ``{"dr": 1, "dp": 6}``. A model
+        that has no use for the attribute has a DR of 0, and so a low mean even if it hardly lowers the
+        others; and the lowest EO on small folds is mostly chance. Weights say what counts.
     max_accuracy_drop : float, default=0.01
         How much accuracy a candidate may lose on held-out rows. Models of folds are trained on fewer rows and
         tend to lose more than one of the whole table.
@@ -204,14 +194,14 @@ def tune(
     made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
     cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats)
     trials = _trials(cv.template, made, feature_groups, each_column)
-    evaluation, failed = cv.run(trials, title="Tuning", by="name", verbose=verbose, skip=True)
+    evaluation, failed = cv.run(trials, title="Tuning", by="name", n_jobs=n_jobs, verbose=verbose, skip=True)
     trials = [trial for trial in trials if trial.name not in failed]
     is_repair = np.array([trial.sampler is not None for trial in trials])
     if not is_repair.any():
         raise next(iter(failed.values()))
     warn_of_skipped(failed)
     evaluation.warn_if_noise(cv.problem.groups.name)
-    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials], seed)
+    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials])
     n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
     allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
     # The baseline loses nothing and edits nothing.
@@ -279,7 +269,7 @@ def _trials(template: Any, made: _Candidates, feature_groups: PlayersLike, each_
     """Return the trials of what needs no repair, and of each repair with each kind of features."""
     estimator = template._estimator()
     who = {"sensitive": template.sensitive, "privileged": template.privileged}
-    train = partial(train_method, make_method("rsa", estimator=estimator, **who), estimator)
+    train = partial(train_method, SensitiveRemover(**who), estimator)
     trials = [Trial("baseline"), Trial("without the sensitive column", train=train)]
     kinds = {"each column": template.explainer} if each_column or feature_groups is None else {}
     if feature_groups is not None:
