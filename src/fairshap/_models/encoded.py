@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, csr_matrix, sparray
+from sklearn.pipeline import make_pipeline
 
 from fairshap._frames import Table
 from fairshap._models.probing import (
@@ -18,7 +19,7 @@ from fairshap._models.probing import (
     to_numbers,
     transform,
 )
-from fairshap._models.scorer import NotNativeError, Risk, rows_of, split
+from fairshap._models.scorer import CALL_CELLS, NotNativeError, Risk, rows_of, split
 from fairshap._typing import Floats, Ints
 
 # The cells of a table that is held encoded: 128 Mi numbers are 1 GiB.
@@ -26,35 +27,49 @@ _MOST_CELLS = 1 << 27
 
 
 class EncodedRisk(Risk):
-    """The risk of a model behind preprocessing that works column by column.
+    """The risk of a model behind preprocessing whose first steps, or all, work column by column.
 
-    A NotNativeError says that it does not, that there is none, or that the encoded table would be too large.
+    What comes after these steps, such as principal components, is called with the model. A NotNativeError
+    says that the first step mixes columns, that there is none, or that the encoded table would be too large.
     """
 
     def __init__(self, risk: Risk) -> None:
         super().__init__(risk.scorer, risk.problem)
         steps, model = split(risk.scorer.model)
-        if not steps:
-            raise NotNativeError("there is no preprocessing")
         table = risk.problem.table
-        varied, changes = one_by_one(table)
-        self._example = transform(steps, table.store.mix(changes))
-        probes = to_numbers(self._example)
-        owner = find_owners(probes, varied, table)
+        n_steps, owner = self._probe(steps, table)
         if table.n_rows * len(owner) > _MOST_CELLS:
             raise NotNativeError(f"the encoded table would have {table.n_rows} rows of {len(owner)} features")
-        self._constant = probes[0]
+        self.call_rows = min(self.call_rows, max(1, CALL_CELLS // len(owner)))
         self._features = [np.flatnonzero(owner == column) for column in range(len(table.names))]
-        self._parts = self._encode(steps, table, owner)
-        # The same scorer, warned of already, for the model alone.
+        self._parts = self._encode(steps[:n_steps], table, owner)
+        # The same scorer, warned of already, for what is left of the model.
         self._inner = copy.copy(risk.scorer)
-        self._inner.model = model
+        self._inner.model = make_pipeline(*steps[n_steps:], model) if steps[n_steps:] else model
         sources = check_sources(table, np.arange(len(table.names)))
         try:
             outputs = self.score(sources)
         except Exception as error:
             raise NotNativeError(f"the model does not take rows that are encoded before ({error})") from error
         check_outputs(risk.scorer, table, sources, outputs, "mixed encoded rows")
+
+    def _probe(self, steps: list[Any], table: Table) -> tuple[int, Ints]:
+        """Return how many of the first steps work column by column, and the column of each feature."""
+        found: tuple[int, Ints] | None = None
+        refusal = NotNativeError("it has no preprocessing")
+        varied, changes = one_by_one(table)
+        encoded = table.store.mix(changes)
+        for k, step in enumerate(steps):
+            encoded = transform([step], encoded)
+            try:
+                probes = to_numbers(encoded)
+                found = k + 1, find_owners(probes, varied, table)
+                self._example, self._constant = encoded, probes[0]
+            except NotNativeError as error:
+                refusal = error
+        if found is None:
+            raise refusal
+        return found
 
     def _encode(self, steps: Any, table: Table, owner: Ints) -> list[Floats]:
         """Return the features of each column, for all rows."""

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 
 from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
 from fairshap._models.encoding import ColumnEncoder, category_numbers, first_rows, numberings, recode
-from fairshap._models.scorer import MisreadError, NotNativeError, Scorer, split, spread
+from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
 from fairshap._models.trees import LINKS, Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
@@ -213,14 +214,13 @@ def to_numbers(encoded: Any, fill: float = 0.0) -> Floats:
 def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
     """Return which columns are changed, and the first row, followed by itself with one cell changed each.
 
-    These rows come as the rows that each column is taken from.
+    These rows come as the rows that each column is taken from. Columns that are switched together change
+    together, and the first of them stands for all.
     """
     tried = [_some_values(table, column) for column in range(len(table.names))]
-    varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
+    varied = np.repeat(table.leaders, [len(rows) for rows in tried])
     donors = np.concatenate(tried)
-    return varied, [
-        np.concatenate([[0], np.where(varied == column, donors, 0)]) for column in range(len(tried))
-    ]
+    return varied, [np.concatenate([[0], np.where(varied == leader, donors, 0)]) for leader in table.leaders]
 
 
 def _some_values(table: Table, column: int) -> Ints:
@@ -239,15 +239,15 @@ def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
     """Return which column moves each feature, -1 where none does, from rows of :func:`one_by_one`."""
     same, encoded = encoded[0], encoded[1:]
     moved = (encoded != same) & ~(np.isnan(encoded) & np.isnan(same))
-    owner = np.full(encoded.shape[1], -1, dtype=np.int64)
-    for column in range(len(table.names)):
-        features = np.flatnonzero(moved[varied == column].any(axis=0))
-        shared = features[owner[features] >= 0]
-        if len(shared):
-            names = [table.names[int(owner[shared[0]])], table.names[column]]
-            raise NotNativeError(f"a feature is made of the columns {names[0]!r} and {names[1]!r} together")
-        owner[features] = column
-    return owner
+    leaders = np.unique(table.leaders)
+    moves = np.array([moved[varied == leader].any(axis=0) for leader in leaders])
+    shared = moves[:, moves.sum(axis=0) > 1].astype(np.int64)
+    if shared.size:
+        _, group = connected_components(shared @ shared.T)
+        of_column = group[np.searchsorted(leaders, table.leaders)]
+        sets = [np.flatnonzero(of_column == k).tolist() for k in np.flatnonzero(np.bincount(group) > 1)]
+        raise MixedColumnsError([[table.names[column] for column in columns] for columns in sets])
+    return np.where(moves.any(axis=0), leaders[moves.argmax(axis=0)], -1)
 
 
 def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
@@ -255,7 +255,7 @@ def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     # The same rows every time: what is checked must not depend on a seed.
     rng = np.random.default_rng(0)
     own, other = rng.integers(0, table.n_rows, size=(2, _N_MIXED))
-    return own, other, rng.random((_N_MIXED, len(table.names))) < 0.5
+    return own, other, (rng.random((_N_MIXED, len(table.names))) < 0.5)[:, table.leaders]
 
 
 def check_sources(table: Table, columns: Ints) -> list[Ints]:
@@ -265,14 +265,15 @@ def check_sources(table: Table, columns: Ints) -> list[Ints]:
     differently, each in its own row and in several others.
     """
     own, other, swapped = _some_mixes(table)
-    column, donor = _telling_cells(table, columns)
+    leaders = table.leaders
+    column, donor = _telling_cells(table, np.flatnonzero(np.isin(leaders, leaders[columns])))
     # The same hosts every time: what is checked must not depend on a seed.
     hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
     rows = np.union1d(spread(table.n_rows, N_CHECKED), donor)
     mixed = np.where(swapped.T, other, own)
     return [
-        np.concatenate([rows, mixed[j], np.where(column == j, donor, hosts).ravel()])
-        for j in range(len(table.names))
+        np.concatenate([rows, mixed[j], np.where(leaders[column] == leader, donor, hosts).ravel()])
+        for j, leader in enumerate(leaders)
     ]
 
 

@@ -1,7 +1,7 @@
 """A fitted model as the numbers that risk is measured on, and the risk."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from fairshap._frames import Table
-from fairshap._messages import warn
+from fairshap._messages import listing, warn
 from fairshap._problem import Groups, Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import FairshapError, MarginWarning, ModelError
@@ -38,6 +38,15 @@ class NotNativeError(FairshapError):
 
 class MisreadError(NotNativeError):
     """The model was read, but the reading gives another output than the model does."""
+
+
+class MixedColumnsError(NotNativeError):
+    """The preprocessing makes features of several columns, which it names set by set."""
+
+    def __init__(self, sets: list[list[Hashable]]) -> None:
+        named = "; ".join(listing(columns) for columns in sets)
+        super().__init__(f"its preprocessing makes a feature of several columns together ({named})")
+        self.sets = sets
 
 
 def takes_quantities(estimator: Any) -> bool | None:
