@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._messages import Progress
+from fairshap._messages import Forecast, Progress
 from fairshap._models import NotNativeError, Risk, Scorer
 from fairshap._models.scorer import MisreadError, MixedColumnsError
 from fairshap._problem import Privileged, Problem
@@ -148,7 +148,7 @@ def explain_matched(
             with Progress("Explaining", len(pairs), options.verbose) as progress:
                 left = cast("LinearGame", game).solve(rows, progress)
             game = by_calls
-        _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed)
+        _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed, route)
     return Explanation(risk, plan, players, route=route, options=options, **rows.finish())
 
 
@@ -211,12 +211,16 @@ def is_small(game: Game) -> bool:
     return len(game.rows) <= _SMALL and float(np.exp2(game.q).sum()) <= _SMALL
 
 
-def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
+def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int, route: str) -> None:
     # A small table is solved as it would be by trees, so that no row depends on how many there are.
     many = not isinstance(game, Game) or is_small(game)
     most = _most(options, _AUTO_BY_TREES if many else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])
+    why = route.partition(": ")[2] or "some rows differ from their reference in too many features"
+    # An estimate walks each order in both directions.
+    walked = np.minimum(2.0 * options.n_permutations * of_pairs, np.exp2(of_pairs))
+    game.forecast = Forecast(np.where(of_pairs <= most, np.exp2(of_pairs), walked).sum(), why)
     with Progress("Explaining", len(pairs), options.verbose) as progress:
         for q in np.unique(of_pairs).tolist():
             same = pairs[of_pairs == q]
