@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from fairshap._frames import Table
 from fairshap._models.probing import (
     ENCODED_CELLS,
+    UNOWNED,
     check_outputs,
     check_sources,
     find_owners,
@@ -82,7 +83,7 @@ class EncodedRisk(Risk):
                 part[rows] = encoded[:, features]
             rest, same = encoded[:, owner < 0], self._constant[owner < 0]
             if ((rest != same) & ~(np.isnan(rest) & np.isnan(same))).any():
-                raise NotNativeError("a feature varies with no column by itself")
+                raise NotNativeError(UNOWNED)
         return parts
 
     def score(self, sources: Sequence[Ints]) -> Floats:
