@@ -31,6 +31,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    MaxAbsScaler,
     OneHotEncoder,
     PolynomialFeatures,
     SplineTransformer,
@@ -254,6 +255,9 @@ def mlp():
 @pytest.mark.parametrize(
     "steps",
     [
+        # A pipeline begins with an encoder whose table is sparse, or else dense.
+        [MaxAbsScaler(), mlp()],
+        [MaxAbsScaler(), KNeighborsClassifier()],
         [mlp()],
         [SVC()],
         [KNeighborsClassifier()],
@@ -266,7 +270,9 @@ def test_what_cannot_be_read_is_called_on_encoded_rows(steps, table, monkeypatch
     X = pd.DataFrame(table[0], columns=list("abcdef"))
     X["b"] = X["b"].astype(str)
     before = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), ["b"]), (StandardScaler(), list("acdef"))
+        (OneHotEncoder(), ["b"]),
+        (StandardScaler(), list("acdef")),
+        sparse_threshold=float(isinstance(steps[0], MaxAbsScaler)),
     )
     pipeline = make_pipeline(before, *steps).fit(X, table[2]["two"])
     with monkeypatch.context() as patch:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, csr_matrix, sparray
+from scipy.sparse import csr_array, csr_matrix, issparse, sparray
 from sklearn.pipeline import make_pipeline
 
 from fairshap._frames import Table
@@ -38,60 +38,46 @@ class EncodedRisk(Risk):
         super().__init__(risk.scorer, risk.problem)
         steps, model = split(risk.scorer.model)
         table = risk.problem.table
-        n_steps, owner = self._probe(steps, table)
+        n_steps, owner, example = _probe(steps, table)
         if table.n_rows * len(owner) > _MOST_CELLS:
             raise NotNativeError(f"the encoded table would have {table.n_rows} rows of {len(owner)} features")
         self.call_rows = min(self.call_rows, max(1, CALL_CELLS // len(owner)))
-        self._features = [np.flatnonzero(owner == column) for column in range(len(table.names))]
-        self._parts = self._encode(steps[:n_steps], table, owner)
+        self._column = np.maximum(owner, 0)
+        self._encode(steps[:n_steps], table, owner)
         # The same scorer, warned of already, for what is left of the model.
         self._inner = copy.copy(risk.scorer)
         self._inner.model = make_pipeline(*steps[n_steps:], model) if steps[n_steps:] else model
         sources = check_sources(table, np.arange(len(table.names)))
-        try:
-            outputs = self.score(sources)
-        except Exception as error:
-            raise NotNativeError(f"the model does not take rows that are encoded before ({error})") from error
-        check_outputs(risk.scorer, table, sources, outputs, "mixed encoded rows")
-
-    def _probe(self, steps: list[Any], table: Table) -> tuple[int, Ints]:
-        """Return how many of the first steps work column by column, and the column of each feature."""
-        found: tuple[int, Ints] | None = None
-        refusal = NotNativeError("it has no preprocessing")
-        varied, changes = one_by_one(table)
-        encoded = table.store.mix(changes)
-        for k, step in enumerate(steps):
-            encoded = transform([step], encoded)
+        refusal: Exception | None = None
+        # Most models take a dense table for a sparse one, which is quicker, but not for nearest neighbors.
+        is_kept = not hasattr(example, "tocsr") or issparse(getattr(model, "_fit_X", None))
+        dense = [] if is_kept else [self._encoded.T]
+        for container in (*dense, example):
+            self._example = container
             try:
-                probes = to_numbers(encoded)
-                found = k + 1, find_owners(probes, varied, table)
-                self._example, self._constant = encoded, probes[0]
-            except NotNativeError as error:
+                check_outputs(risk.scorer, table, sources, self.score(sources), "mixed encoded rows")
+                return
+            except Exception as error:
                 refusal = error
-        if found is None:
-            raise refusal
-        return found
+        raise NotNativeError(f"the model does not take rows that are encoded before ({refusal})") from refusal
 
-    def _encode(self, steps: Any, table: Table, owner: Ints) -> list[Floats]:
-        """Return the features of each column, for all rows."""
-        parts = [np.empty((table.n_rows, len(features))) for features in self._features]
+    def _encode(self, steps: list[Any], table: Table, owner: Ints) -> None:
+        """Transform the table, and keep it feature by feature."""
+        self._encoded = np.empty((len(owner), table.n_rows))
         size = max(1, ENCODED_CELLS // len(owner))
         for start in range(0, table.n_rows, size):
             rows = np.arange(start, min(start + size, table.n_rows))
-            encoded = to_numbers(transform(steps, rows_of(table, rows)))
-            for part, features in zip(parts, self._features, strict=True):
-                part[rows] = encoded[:, features]
-            rest, same = encoded[:, owner < 0], self._constant[owner < 0]
-            if ((rest != same) & ~(np.isnan(rest) & np.isnan(same))).any():
-                raise NotNativeError(UNOWNED)
-        return parts
+            self._encoded[:, rows] = to_numbers(transform(steps, rows_of(table, rows))).T
+        rest = self._encoded[owner < 0]
+        if ((rest != rest[:, :1]) & ~(np.isnan(rest) & np.isnan(rest[:, :1]))).any():
+            raise NotNativeError(UNOWNED)
 
     def score(self, sources: Sequence[Ints]) -> Floats:
         """Return the scores of rows whose column j is that of the rows ``sources[j]``."""
-        mixed = np.tile(self._constant, (len(sources[0]), 1))
-        for rows, features, part in zip(sources, self._features, self._parts, strict=True):
-            mixed[:, features] = part[rows]
-        return self._inner(self._like_example(mixed))
+        mixed = np.empty((len(self._encoded), len(sources[0])))
+        for feature, values, column in zip(mixed, self._encoded, self._column, strict=True):
+            values.take(sources[column], out=feature, mode="clip")
+        return self._inner(self._like_example(mixed.T))
 
     def _like_example(self, mixed: Floats) -> Any:
         """Return numbers in the container that the model was given."""
@@ -101,3 +87,20 @@ class EncodedRisk(Risk):
         if hasattr(example, "tocsr"):
             return (csr_array if isinstance(example, sparray) else csr_matrix)(mixed)
         return mixed.astype(example.dtype, copy=False)
+
+
+def _probe(steps: list[Any], table: Table) -> tuple[int, Ints, Any]:
+    """Return how many of the first steps work column by column, the column of each feature, and some rows."""
+    found: tuple[int, Ints, Any] | None = None
+    refusal = NotNativeError("it has no preprocessing")
+    varied, changes = one_by_one(table)
+    encoded = table.store.mix(changes)
+    for k, step in enumerate(steps):
+        encoded = transform([step], encoded)
+        try:
+            found = k + 1, find_owners(to_numbers(encoded), varied, table), encoded
+        except NotNativeError as error:
+            refusal = error
+    if found is None:
+        raise refusal
+    return found
