@@ -8,6 +8,8 @@ from xgboost import XGBClassifier
 from fairshap import FairSHAP, MatchPlan, _messages, datasets, explain
 from fairshap._messages import Progress
 from fairshap.attribution import _explain
+from fairshap.cli._options import RunOptions
+from fairshap.cli._output import Output
 from fairshap.exceptions import SlowWarning
 
 
@@ -86,6 +88,14 @@ def test_long_model_calls_are_announced(a_row, a_call, said, clock, monkeypatch)
         assert "up to 96,000 rows, because Slow is neither" in told[0]
         assert caught[0].category is SlowWarning
         assert caught[0].filename == __file__
+
+
+def test_the_command_prints_a_warning_when_it_comes(capsys):
+    output = Output("repair", RunOptions())
+    with output.warnings():
+        for _ in range(2):
+            _messages.warn("this will take an hour", SlowWarning)
+        assert capsys.readouterr().err == "fairshap: this will take an hour\n"
 
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):
