@@ -1,9 +1,16 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from xgboost import XGBClassifier
 
-from fairshap import FairSHAP, _messages, datasets
+from fairshap import FairSHAP, MatchPlan, _messages, datasets, explain
 from fairshap._messages import Progress
+from fairshap.attribution import _explain
+from fairshap.cli._options import RunOptions
+from fairshap.cli._output import Output
+from fairshap.exceptions import SlowWarning
 
 
 class Clock:
@@ -41,6 +48,54 @@ def test_short_or_quiet_work_shows_nothing(verbose, seconds, clock, capsys):
         clock.now += seconds
         progress.advance(rows=1, work=1.0)
     assert capsys.readouterr() == ("", "")
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """A classifier that takes its time about each row, and for each call."""
+
+    def __init__(self, clock=None, a_row=0.0, a_call=0.0):
+        self.clock, self.a_row, self.a_call = clock, a_row, a_call
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        self.clock.now += self.a_call + self.a_row * len(X)
+        p = 1 / (1 + np.exp(-np.asarray(X) @ np.arange(1, 6)))
+        return np.column_stack([1 - p, p])
+
+
+@pytest.mark.parametrize(
+    ("a_row", "a_call", "said"),
+    # The rows are asked about for both values of the attribute.
+    [(2e-4, 0.0, "about 38 seconds"), (0.001, 0.0, "about 3 minutes"), (1e-5, 0.02, None), (1e-4, 0.0, None)],
+)
+def test_long_model_calls_are_announced(a_row, a_call, said, clock, monkeypatch):
+    monkeypatch.setattr(_explain, "_SMALL", 0)
+    X = np.random.default_rng(0).normal(size=(12_000, 5))
+    X[:, 0] = np.arange(len(X)) % 2
+    model = Slow(clock, a_row, a_call).fit(X, X[:, 0])
+    rows = np.arange(6000)
+    plan = MatchPlan(len(X), rows, rows + 6000, np.ones(6000), np.zeros(6000))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        explain(model, X, plan, sensitive=0, privileged=1)
+    told = [str(one.message) for one in caught]
+    assert len(told) == (said is not None)
+    if said is not None:
+        assert said in told[0]
+        assert "up to 96,000 rows, because Slow is neither" in told[0]
+        assert caught[0].category is SlowWarning
+        assert caught[0].filename == __file__
+
+
+def test_the_command_prints_a_warning_when_it_comes(capsys):
+    output = Output("repair", RunOptions())
+    with output.warnings():
+        for _ in range(2):
+            _messages.warn("this will take an hour", SlowWarning)
+        assert capsys.readouterr().err == "fairshap: this will take an hour\n"
 
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):

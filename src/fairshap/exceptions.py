@@ -12,7 +12,7 @@
     FairshapWarning (UserWarning)
     ├── of the table: OrderWarning, PooledGroupsWarning, CopiedAttributeWarning
     ├── of the matching: UnmatchedRowsWarning, FewReferencesWarning, NotConvergedWarning
-    ├── of the model: MarginWarning, WeightsWarning, SkippedWarning
+    ├── of the model: MarginWarning, WeightsWarning, SkippedWarning, SlowWarning
     └── of the result: NothingToRepairWarning, WorseModelWarning, NoiseWarning
 
 An error or a warning about a parameter has its name as ``.parameter``.
@@ -112,6 +112,10 @@ class WeightsWarning(FairshapWarning):
 
 class SkippedWarning(FairshapWarning):
     """What could not be trained is left out of a comparison; the text says why."""
+
+
+class SlowWarning(FairshapWarning):
+    """What starts will take long; the text says how long, why, and what is faster."""
 
 
 class CopiedAttributeWarning(FairshapWarning):

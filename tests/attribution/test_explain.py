@@ -229,6 +229,20 @@ def test_the_model_is_asked_about_each_row_once():
     assert len(np.unique(counting.rows, axis=0)) == len(counting.rows) == 2 * 2**4
 
 
+@pytest.mark.parametrize("method", ["exact", "permutation"])
+def test_the_model_is_asked_about_each_row_once_over_many_calls(method, monkeypatch):
+    monkeypatch.setattr("fairshap._models.scorer.CALL_CELLS", 30)
+    model, X, R = make_case(6, rows=40)
+    options = {"explainer": Explainer(method, n_permutations=20), "threshold": 0.01, "random_state": 0}
+    counting, forgetful = (Counting(model.coefficients, model.interactions) for _ in range(2))
+    known = explain(counting, X, R, **COLUMN, **options)
+    assert len(np.unique(counting.rows, axis=0)) == len(counting.rows)
+    # What is held is bounded.
+    monkeypatch.setattr(_calls, "_MOST_KNOWN", 20)
+    assert_array_equal(explain(forgetful, X, R, **COLUMN, **options).values, known.values)
+    assert len(forgetful.rows) > len(counting.rows)
+
+
 def test_a_collision_of_fingerprints_costs_time_and_nothing_else(monkeypatch):
     model, X, R = make_case(7)
     right = explain(model, X, R, **COLUMN)

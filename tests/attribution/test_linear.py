@@ -146,7 +146,9 @@ def test_what_is_not_linear_or_not_by_column_is_called(mixed):
     assert estimated.route.startswith("model calls: permutations were asked for")
     assert "estimated" in estimated.status
     model[-1].predict_proba = LogisticRegression().fit(model[:-1].transform(X), y[::-1]).predict_proba
-    assert "differs from its own" in explain(model, X, pairs(), **WHO).route
+    misread = explain(model, X, pairs(), **WHO).route
+    assert "differs from its own" in misread
+    assert "a plain LogisticRegression is read" in misread
 
 
 def test_many_players_are_exact_and_threads_make_no_difference():

@@ -255,6 +255,7 @@ def test_rounding_that_drowns_the_trees_is_left_to_the_model(monkeypatch):
     monkeypatch.setattr(_explain, "_SMALL", 0)
     drowned = explain(XGBRegressor(n_estimators=50).fit(X, y + 1e6), X, some_pairs(200), **WHO)
     assert "give an output that differs from its own" in drowned.route
+    assert "it rounds its numbers" in drowned.route
     clear = explain(XGBRegressor(n_estimators=50).fit(X, y + 100), X, some_pairs(200), **WHO)
     assert clear.route == "trees"
 

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -25,14 +26,25 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 from fairshap import Explainer, MatchPlan, OptimalSubset, explain, select_edits
+from fairshap._models import Risk, Scorer
+from fairshap._models.encoded import EncodedRisk
+from fairshap._problem import Problem
 from fairshap.attribution import _explain
 
 N = 300
@@ -233,16 +245,79 @@ def test_a_bag_of_regression_trees_is_walked(table, monkeypatch):
     assert_same(BaggingRegressor(**SEEDED).fit(X, table[2]["rate"]), X, monkeypatch, route="trees")
 
 
+def mlp():
+    return MLPClassifier((5,), max_iter=30, random_state=0)
+
+
 @pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::fairshap.exceptions.MarginWarning"
 )
-@pytest.mark.parametrize("model", [MLPClassifier((5,), max_iter=30, random_state=0), SVC()])
-def test_what_cannot_be_read_is_called_on_encoded_rows(model, table, monkeypatch):
+@pytest.mark.parametrize(
+    "steps",
+    [
+        # A pipeline begins with an encoder whose table is sparse, or else dense.
+        [MaxAbsScaler(), mlp()],
+        [MaxAbsScaler(), KNeighborsClassifier()],
+        [mlp()],
+        [SVC()],
+        [KNeighborsClassifier()],
+        [PCA(3), xgboost()],
+        [PolynomialFeatures(), LogisticRegression(max_iter=300)],
+        [StandardScaler(with_mean=False), PolynomialFeatures(), StandardScaler(), mlp()],
+    ],
+)
+def test_what_cannot_be_read_is_called_on_encoded_rows(steps, table, monkeypatch):
     X = pd.DataFrame(table[0], columns=list("abcdef"))
     X["b"] = X["b"].astype(str)
-    before = make_column_transformer((OneHotEncoder(), ["b"]), (StandardScaler(), list("acdef")))
-    pipeline = make_pipeline(before, model).fit(X, table[2]["two"])
+    before = make_column_transformer(
+        (OneHotEncoder(), ["b"]),
+        (StandardScaler(), list("acdef")),
+        sparse_threshold=float(isinstance(steps[0], MaxAbsScaler)),
+    )
+    pipeline = make_pipeline(before, *steps).fit(X, table[2]["two"])
+    with monkeypatch.context() as patch:
+        # What is transformed once does not see a coalition.
+        risk = Risk(Scorer(pipeline), Problem.read(X, sensitive="a", privileged=1))
+        encoded = EncodedRisk(risk)
+        patch.setattr(before, "transform", None)
+        rows = np.arange(4)
+        mixed = encoded.of_mixes([rows, rows + 1, *[rows] * 4], rows)
+    assert_allclose(mixed, risk.of_mixes([rows, rows + 1, *[rows] * 4], rows), atol=1e-6)
     assert_same(pipeline, X, monkeypatch, route="model calls on encoded rows", sensitive="a")
+
+
+def with_ratio(X):
+    return np.column_stack([X[:, 0], X[:, 1], X[:, 2], X[:, 3] / (1 + X[:, 4] ** 2), X[:, 4:]])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("head", "route"),
+    [
+        (xgboost(), "trees"),
+        (LogisticRegression(), "weights"),
+        (CalibratedClassifierCV(xgboost(), cv=2), "parts"),
+        (mlp(), "model calls on encoded rows"),
+    ],
+)
+def test_columns_of_one_feature_are_taken_as_one_player(head, route, table, monkeypatch):
+    X = table[0]
+    model = make_pipeline(FunctionTransformer(with_ratio), head).fit(X, table[2]["two"])
+    alone = explain(model, X, some_pairs(), sensitive=0, privileged=1)
+    assert alone.route.startswith("model calls: ")
+    assert alone.route.endswith(
+        "Explainer(feature_groups={'3+4': [3, 4]}) takes them as one, which is faster"
+    )
+    assert_same(model, X, monkeypatch, route=route, explainer=Explainer(feature_groups={"ratio": [3, 4]}))
+
+
+def test_a_feature_of_the_attribute_is_not_offered_as_a_player(table):
+    model = make_pipeline(FunctionTransformer(lambda X: X + X[:, [0]]), xgboost())
+    route = explain(
+        model.fit(table[0], table[2]["two"]), table[0], some_pairs(), sensitive=0, privileged=1
+    ).route
+    assert "feature_groups" not in route
+    assert "make that feature without it" in route
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

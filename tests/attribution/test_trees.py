@@ -244,10 +244,10 @@ def shifted_by_the_second(X):
 
 CALLED = {
     "LGBMClassifier cannot be read as trees": LGBMClassifier(zero_as_missing=True, verbose=-1),
-    "made of the columns 0 and 1 together": make_pipeline(
+    "a feature of several columns together (0": make_pipeline(
         FunctionTransformer(running_sums), XGBClassifier(n_estimators=5)
     ),
-    "made of the columns 0 and 1 together, or others": make_pipeline(
+    "a feature of several columns together (0, or others": make_pipeline(
         FunctionTransformer(shifted_by_the_second), XGBClassifier(n_estimators=5)
     ),
 }

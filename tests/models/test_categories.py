@@ -135,7 +135,7 @@ def test_xgboost_is_called_with_categories_that_it_never_saw(people):
     X, y = people
     model = MODELS["xgboost"].fit(X, y)
     result = explain(model, with_new_town(X), some_pairs(), **OPTIONS)
-    reason = "the column 'town' holds 'new', a category that the model never saw"
+    reason = "the column 'town' holds 'new', a category that the model never saw; fit it with that"
     assert result.route == f"model calls: {reason}"
 
 

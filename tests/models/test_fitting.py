@@ -5,15 +5,18 @@ import pytest
 import sklearn
 from catboost import CatBoostClassifier
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from threadpoolctl import threadpool_limits
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier
-from fairshap._models import copy_estimator, fit_model
+from fairshap._models import Scorer, copy_estimator, fit_model, scorer
 from fairshap.exceptions import ModelError
 from tests.models.models import CATEGORIES, DATA, GRID, WHO, piped
 
@@ -142,3 +145,30 @@ def test_what_can_be_neither_cloned_nor_copied_says_so():
 
     with pytest.raises(ModelError, match=r"can be neither cloned .* nor copied"):
         copy_estimator(Unique())
+
+
+class Boosting(HistGradientBoostingClassifier):
+    """Histogram gradient boosting that notes how many threads it is given."""
+
+    def fit(self, X, y):
+        self.threads_ = [_openmp_effective_n_threads()]
+        return super().fit(X, y)
+
+    def predict_proba(self, X):
+        self.threads_.append(_openmp_effective_n_threads())
+        return super().predict_proba(X)
+
+
+def test_boosting_on_a_small_table_takes_one_thread_and_gives_the_same(monkeypatch):
+    estimator = Boosting(max_iter=5, random_state=0)
+    numbers, outputs = X.select_dtypes("number").to_numpy(dtype=float), []
+    # As many as there are may be one.
+    with threadpool_limits(2):
+        given = _openmp_effective_n_threads()
+        for most, threads in ((numbers.size, 1), (numbers.size - 1, given)):
+            monkeypatch.setattr(scorer, "_ONE_THREAD", most)
+            model = fit_model(estimator, numbers, Y)
+            outputs.append(Scorer(model)(numbers).tobytes())
+            assert model.threads_ == [threads, threads]
+        assert _openmp_effective_n_threads() == given
+    assert outputs[0] == outputs[1]

@@ -1,7 +1,7 @@
 """Any frame or array as numbers, category codes and cells that can be compared."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,6 +55,8 @@ class Table:
     numbers: Floats
     #: A column for each category, numbered in the order of appearance, -1 where it is missing.
     codes: Codes
+    #: For each column the first of those that are switched with it; None if each is switched by itself.
+    together: Ints | None = None
 
     @classmethod
     def read(cls, X: Native) -> "Table":
@@ -92,6 +94,11 @@ class Table:
             )
         own = store, store.native, store.names, store.n_rows, store.is_array
         return cls(*own, numeric, category, numbers, codes)
+
+    @property
+    def leaders(self) -> Ints:
+        """For each column the first of those that are switched with it: itself, unless it is in a group."""
+        return np.arange(len(self.names)) if self.together is None else self.together
 
     def position(self, name: Any, parameter: str = "column") -> int:
         """Return where the named column stands; an error names the parameter that asked for it."""
@@ -241,6 +248,12 @@ class Players:
                 raise _of_sets(f"{column!r} is the name of a set and of a column outside it; rename the set.")
             of_column[j] = seen.setdefault(owner.get(j, column), len(seen))
         return cls(tuple(seen), of_column, table.names)
+
+    def switch(self, table: Table) -> Table:
+        """Return the table, the player's or one with more columns, with what is switched together."""
+        leaders = np.arange(len(table.names))
+        leaders[: len(self.of_column)] = np.unique(self.of_column, return_index=True)[1][self.of_column]
+        return replace(table, together=leaders)
 
     def differ(self, cells: Bools) -> Bools:
         """Return which players differ, from which cells differ: any of the player's columns does."""

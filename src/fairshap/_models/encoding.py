@@ -257,9 +257,13 @@ def category_numbers(table: Table, column: int, numbering: Numbering | None) -> 
     if numbering is None:
         if all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
             return np.array([*values, np.nan], dtype=np.float64)
-        raise NotNativeError(f"the model reads the categories of the column {name!r} in a way of its own")
+        raise NotNativeError(
+            f"the model reads the categories of the column {name!r} in its own way; encode them before it"
+        )
     unknown = [value for value in values if value not in numbering.codes]
     if unknown and numbering.is_closed:
-        raise NotNativeError(f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw")
+        raise NotNativeError(
+            f"the column {name!r} holds {unknown[0]!r}, a category that the model never saw; fit it with that"
+        )
     missing = table.store.values(column, np.flatnonzero(cells < 0)[:1])
     return np.array([numbering.codes.get(value, np.nan) for value in [*values, *(missing or [None])]])

@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from fairshap._frames import Table
 from fairshap._messages import warn
 from fairshap._models.encoding import ColumnEncoder
-from fairshap._models.scorer import Relabelled, copy_estimator, spread, takes_quantities
+from fairshap._models.scorer import Relabelled, copy_estimator, few_threads, spread, takes_quantities
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError, WeightsWarning
 
@@ -83,7 +83,8 @@ def fit_model(
         # Where metadata is routed, a pipeline itself finds out whose the parameters are.
         prefix = "" if get_config()["enable_metadata_routing"] else _prefix(candidate)
         try:
-            return candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+            with few_threads(candidate, table.n_rows * len(table.names)):
+                return candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
         except Exception as refusal:
             refusals.append(refusal)
             # No other table would change that.

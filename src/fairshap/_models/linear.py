@@ -16,6 +16,7 @@ from fairshap._models.probing import (
     ENCODED_CELLS,
     N_CHECKED,
     TOLERANCE,
+    UNOWNED,
     check_outputs,
     check_sources,
     find_owners,
@@ -96,7 +97,7 @@ def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
         is_sparse = hasattr(encoded, "tocsr")
         encoded = csr_array(encoded) if is_sparse else to_numbers(encoded)
         if (to_numbers(encoded[:, unowned]) != probes[0, unowned]).any():
-            raise NotNativeError("a feature varies with no column by itself")
+            raise NotNativeError(UNOWNED)
         for of_margin, part in zip(terms, by_column, strict=True):
             of_margin[rows] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
     constants = np.ravel(head.intercept_) + weights[:, unowned] @ probes[0, unowned]
@@ -144,7 +145,9 @@ def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
     """Return the scale and shift that make logits of margins, from the two margins that tell most."""
     clear = np.flatnonzero((probabilities > _CLEAR) & (probabilities < 1 - _CLEAR))
     if len(clear) < 2 or np.ptp(margins[clear]) == 0:
-        raise NotNativeError("its probabilities do not tell their margins")
+        raise NotNativeError(
+            "its probabilities, near 0 or 1, do not tell their margins; a stronger penalty helps"
+        )
     # Only now: where all probabilities are 0 or 1, any link would do.
     if np.abs(expit(margins) - probabilities).max() <= TOLERANCE:
         return 1.0, 0.0

@@ -5,17 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 
 from fairshap._frames import Table
 from fairshap._kernels.trees.ensemble import note_special
+from fairshap._messages import listing
 from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
-from fairshap._models.scorer import MisreadError, NotNativeError, Scorer, split, spread
+from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
 from fairshap._models.trees import LINKS, Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import FairshapError
 
 # The most that a reading of a model may differ from the model's own output, in the scorer's units.
 TOLERANCE = 1e-6
+# A difference below this, in the same units, comes from rounding.
+_ROUNDED = 1e-3
 # How many rows and mixed rows are compared, beside those with special values.
 N_CHECKED, _N_MIXED = 1000, 64
 # How many categories of a column are compared, and in how many rows beside their own.
@@ -26,6 +30,10 @@ _N_NUMBERS_TRIED, _N_CATEGORIES_TRIED = 64, 5000
 _N_ASKED = 200
 # The encoded cells held at a time: 8 Mi numbers are 64 MiB.
 ENCODED_CELLS = 1 << 23
+# Why a feature that no change of one column moved, and that is not constant, cannot be read.
+UNOWNED = (
+    "a feature depends on other rows, or on several columns at once; let each row be transformed by itself"
+)
 # The cells copied at a time: 256 Ki numbers are 2 MiB, which stay in the processor's cache.
 _CELLS = 1 << 18
 
@@ -83,7 +91,7 @@ def rank_features(steps: list[Any], model: Any, ensemble: Ensemble, table: Table
 def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
     """Return the ranks of a table whose columns are the model's features."""
     if int(ensemble.features.max()) >= len(table.names):
-        raise NotNativeError("the model has more features than the table columns")
+        raise NotNativeError("the model has more features than the table columns; fit it on such a table")
     known = numberings(model, table.native)
     ranks = np.empty((table.n_rows, len(ensemble.features)), dtype=np.int32)
     is_number = np.isin(ensemble.features, table.numeric_columns)
@@ -138,10 +146,12 @@ def _rank_probed(
             of_mixed = ensemble.ranks(encoded[n_probes : len(probes[0])])
         ranks[rows] = ensemble.ranks(encoded[len(before[0]) :])
     if (ranks[:, owner < 0] != ranks[:1, owner < 0]).any():
-        raise NotNativeError("a feature varies with no column by itself")
+        raise NotNativeError(UNOWNED)
     from_other = swapped[:, np.maximum(owner, 0)]
     if (of_mixed != np.where(from_other, ranks[other], ranks[own])).any():
-        raise NotNativeError("the preprocessing does not work column by column")
+        raise NotNativeError(
+            "the preprocessing does not work column by column; give columns that it joins as feature_groups"
+        )
     return ranks, owner
 
 
@@ -151,7 +161,10 @@ def transform(steps: Sequence[Any], rows: Any) -> Any:
         for step in steps:
             rows = step.transform(rows)
     except Exception as error:
-        raise NotNativeError(f"its preprocessing cannot be repeated ({error})") from error
+        raise NotNativeError(
+            f"its preprocessing fails on rows whose cells are mixed ({error}); let it take any of them, as "
+            "OneHotEncoder(handle_unknown='ignore') does"
+        ) from error
     return rows
 
 
@@ -172,7 +185,9 @@ def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native], Floats]
                 numbering, values = known.pop(feature), words.iloc[:, feature].astype(object)
                 codes = values.map(numbering.codes).to_numpy(dtype=np.float64)
                 if numbering.is_closed and (np.isnan(codes) & values.notna()).any():
-                    raise NotNativeError(f"{words.columns[feature]!r} holds what the model never saw")
+                    raise NotNativeError(
+                        f"{words.columns[feature]!r} holds what the model never saw; fit it with that"
+                    )
                 encoded.isetitem(feature, codes)
         numbers = to_numbers(encoded, *fill)
         if known:
@@ -207,20 +222,21 @@ def to_numbers(encoded: Any, fill: float = 0.0) -> Floats:
         return np.asarray(encoded.to_numpy() if hasattr(encoded, "to_numpy") else encoded, dtype=np.float64)
     except Exception as error:
         # It may make words of words, for a model that takes them: then that is called.
-        raise NotNativeError(f"its preprocessing gives no numbers ({error})") from error
+        raise NotNativeError(
+            f"its preprocessing gives no numbers ({error}); encode categories in it, as OneHotEncoder does"
+        ) from error
 
 
 def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
     """Return which columns are changed, and the first row, followed by itself with one cell changed each.
 
-    These rows come as the rows that each column is taken from.
+    These rows come as the rows that each column is taken from. Columns that are switched together change
+    together, and the first of them stands for all.
     """
     tried = [_some_values(table, column) for column in range(len(table.names))]
-    varied = np.repeat(np.arange(len(tried)), [len(rows) for rows in tried])
+    varied = np.repeat(table.leaders, [len(rows) for rows in tried])
     donors = np.concatenate(tried)
-    return varied, [
-        np.concatenate([[0], np.where(varied == column, donors, 0)]) for column in range(len(tried))
-    ]
+    return varied, [np.concatenate([[0], np.where(varied == leader, donors, 0)]) for leader in table.leaders]
 
 
 def _some_values(table: Table, column: int) -> Ints:
@@ -237,15 +253,15 @@ def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
     """Return which column moves each feature, -1 where none does, from rows of :func:`one_by_one`."""
     same, encoded = encoded[0], encoded[1:]
     moved = (encoded != same) & ~(np.isnan(encoded) & np.isnan(same))
-    owner = np.full(encoded.shape[1], -1, dtype=np.int64)
-    for column in range(len(table.names)):
-        features = np.flatnonzero(moved[varied == column].any(axis=0))
-        shared = features[owner[features] >= 0]
-        if len(shared):
-            names = [table.names[int(owner[shared[0]])], table.names[column]]
-            raise NotNativeError(f"a feature is made of the columns {names[0]!r} and {names[1]!r} together")
-        owner[features] = column
-    return owner
+    leaders = np.unique(table.leaders)
+    moves = np.array([moved[varied == leader].any(axis=0) for leader in leaders])
+    shared = moves[:, moves.sum(axis=0) > 1].astype(np.int64)
+    if shared.size:
+        _, group = connected_components(shared @ shared.T)
+        of_column = group[np.searchsorted(leaders, table.leaders)]
+        sets = [np.flatnonzero(of_column == k).tolist() for k in np.flatnonzero(np.bincount(group) > 1)]
+        raise MixedColumnsError([[table.names[column] for column in columns] for columns in sets])
+    return np.where(moves.any(axis=0), leaders[moves.argmax(axis=0)], -1)
 
 
 def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
@@ -253,7 +269,7 @@ def _some_mixes(table: Table) -> tuple[Ints, Ints, Bools]:
     # The same rows every time: what is checked must not depend on a seed.
     rng = np.random.default_rng(0)
     own, other = rng.integers(0, table.n_rows, size=(2, _N_MIXED))
-    return own, other, rng.random((_N_MIXED, len(table.names))) < 0.5
+    return own, other, (rng.random((_N_MIXED, len(table.names))) < 0.5)[:, table.leaders]
 
 
 def check_sources(table: Table, columns: Ints) -> list[Ints]:
@@ -263,14 +279,15 @@ def check_sources(table: Table, columns: Ints) -> list[Ints]:
     differently, each in its own row and in several others.
     """
     own, other, swapped = _some_mixes(table)
-    column, donor = _telling_cells(table, columns)
+    leaders = table.leaders
+    column, donor = _telling_cells(table, np.flatnonzero(np.isin(leaders, leaders[columns])))
     # The same hosts every time: what is checked must not depend on a seed.
     hosts = np.random.default_rng(1).integers(0, table.n_rows, size=(_N_HOSTS, len(donor)))
     rows = np.union1d(spread(table.n_rows, N_CHECKED), donor)
     mixed = np.where(swapped.T, other, own)
     return [
-        np.concatenate([rows, mixed[j], np.where(column == j, donor, hosts).ravel()])
-        for j in range(len(table.names))
+        np.concatenate([rows, mixed[j], np.where(leaders[column] == leader, donor, hosts).ravel()])
+        for j, leader in enumerate(leaders)
     ]
 
 
@@ -281,7 +298,28 @@ def check_outputs(
     expected = scorer(table.store.mix(sources))
     gap = np.abs(outputs - expected)
     if not (gap <= TOLERANCE * scorer.unit(expected) + slack).all():
-        raise MisreadError(f"{what} give an output that differs from its own by {gap.max():.2g}")
+        worst = [rows[[gap.reshape(len(gap), -1).max(axis=1).argmax()]] for rows in sources]
+        raise MisreadError(
+            f"{what} give an output that differs from its own by {gap.max():.2g}; "
+            f"{_what_mends(scorer.model, table, worst, gap.max() < _ROUNDED * np.max(scorer.unit(expected)))}"
+        )
+
+
+def _what_mends(model: Any, table: Table, row: list[Ints], is_rounded: bool) -> str:
+    """Return what may help to read a model, from the row whose output was misread most."""
+    steps, model = split(model)
+    if hasattr(transform(steps, table.store.mix(row)), "tocsr"):
+        return "give it a dense table, by OneHotEncoder(sparse_output=False) for example"
+    cells = [table.column(j)[rows] for j, rows in enumerate(row)]
+    # A category that is missing has the code -1.
+    gone = [np.isnan(cell).any() or (cell.dtype.kind == "i" and (cell < 0).any()) for cell in cells]
+    if any(gone):
+        names = listing(name for name, is_gone in zip(table.names, gone, strict=True) if is_gone)
+        return f"there {names} is missing: put an imputer before the model"
+    if is_rounded:
+        return "it rounds its numbers: standardize the features, or a target that is large"
+    name = type(model).__name__
+    return f"one of its methods was replaced, or reads a value in its own way: a plain {name} is read"
 
 
 def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:

@@ -1,13 +1,13 @@
 """The game played by calling the model, and the rows that the values of all games are added up for."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, add_walks, antithetic_walks
-from fairshap._messages import Progress
+from fairshap._messages import Forecast, Progress
 from fairshap._models import Risk
 from fairshap._problem.target import floor_of
 from fairshap._typing import AnyCodes, Bools, Floats, Hashes, Ints
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # The cells whose fingerprints are held at a time.
 _HASH_CELLS = 1 << 22
+# The rows whose risks are held so that the model is not asked again: 24 bytes each, 48 MiB together.
+_MOST_KNOWN = 1 << 21
 # Orders that are drawn before a row may stop, and the standard errors that make a decision clear.
 _FIRST, _CLEAR = 16, 5.0
 
@@ -32,10 +34,13 @@ class Game:
     """
 
     def __init__(self, risk: Risk, players: Players, rows: Ints, references: Ints) -> None:
+        #: What times the first rows that the model is asked about, if somebody waits for many.
+        self.forecast = Forecast(0, "")
         self.risk = risk
         self.players = players
         self.rows = rows
         self.references = references
+        self._known = _Known()
 
     # Read when it is needed: a game that is played otherwise never asks.
     @cached_property
@@ -61,13 +66,17 @@ class Game:
         step = max(1, self.risk.call_rows // len(pairs))
         for start in range(0, len(coalitions), step):
             part = coalitions[start : start + step]
-            # Each distinct row is asked about once.
-            first, inverse = _distinct(*(self._fingerprints(pairs, active, part, salt) for salt in (0, 1)))
-            pair, coalition = np.divmod(first, len(part))
-            from_reference = np.zeros((len(first), len(self.players.names)), dtype=np.bool_)
-            from_reference[np.arange(len(first))[:, None], active[pair]] = ~part[coalition]
-            risks = self._mixed(pairs[pair], from_reference)[inverse]
-            values[:, start : start + step] = risks.reshape(len(pairs), len(part))
+            # Each distinct row is asked about once, here and as long as it is known from before.
+            keys = np.array([self._fingerprints(pairs, active, part, salt) for salt in (0, 1)])
+            first, inverse = _distinct(*keys)
+            risks = self._known.find(keys[:, first])
+            new = np.flatnonzero(np.isnan(risks))
+            pair, coalition = np.divmod(first[new], len(part))
+            from_reference = np.zeros((len(new), len(self.players.names)), dtype=np.bool_)
+            from_reference[np.arange(len(new))[:, None], active[pair]] = ~part[coalition]
+            risks[new] = self._mixed(pairs[pair], from_reference)
+            self._known.add(keys[:, first[new]], risks[new])
+            values[:, start : start + step] = risks[inverse].reshape(len(pairs), len(part))
         return values, active
 
     def without(self, taken: Bools) -> Floats:
@@ -83,7 +92,13 @@ class Game:
         sources = [np.where(from_reference[:, player], other, own) for player in self.players.of_column]
         # An attribute that was added is no player's column; the risk sets it.
         sources += [own] * (len(self.risk.problem.table.names) - len(sources))
-        return self.risk.of_mixes(sources, own)
+        risks, stop = np.empty(len(own)), 0
+        while stop < len(own):
+            part = slice(stop, min(stop + self.forecast.most, len(own)))
+            ask = partial(self.risk.of_mixes, [rows[part] for rows in sources], own[part])
+            risks[part] = self.forecast.ask(part.stop - part.start, ask)
+            stop = part.stop
+        return risks
 
     def _fingerprints(self, pairs: Ints, active: Ints, coalitions: Bools, salt: int) -> Hashes:
         """Return a fingerprint of every mixed row, flattened: equal rows have equal ones."""
@@ -123,6 +138,28 @@ def _distinct(first_hash: Hashes, second_hash: Hashes) -> tuple[Ints, Ints]:
         everyone = np.arange(len(first_hash))
         return everyone, everyone
     return first, inverse
+
+
+class _Known:
+    """The risks of rows that the model was asked about, by both fingerprints, as many as may be held."""
+
+    def __init__(self) -> None:
+        self.keys, self.risks = np.zeros((2, 1), dtype=np.uint64), np.full(1, np.nan)
+
+    def find(self, keys: Hashes) -> Floats:
+        """Return the risks of rows, NaN where they are not known."""
+        place = np.searchsorted(self.keys[0], keys[0])
+        place[place == len(self.risks)] = 0
+        return np.where((self.keys[:, place] == keys).all(axis=0), self.risks[place], np.nan)
+
+    def add(self, keys: Hashes, risks: Floats) -> None:
+        """Keep the risks of rows that were not known, unless they are too many."""
+        if len(self.risks) + len(risks) > _MOST_KNOWN:
+            return
+        keys, risks = np.hstack([self.keys, keys]), np.append(self.risks, risks)
+        # Both are in order: they are merged.
+        order = np.argsort(keys[0], kind="stable")
+        self.keys, self.risks = keys[:, order], risks[order]
 
 
 class Rows:

@@ -1,5 +1,7 @@
 """Explain a model on a table: the Shapley values of each row's risk against its reference."""
 
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -7,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
-from fairshap._messages import Progress
+from fairshap._messages import Forecast, Progress
 from fairshap._models import NotNativeError, Risk, Scorer
-from fairshap._models.scorer import MisreadError
+from fairshap._models.scorer import MisreadError, MixedColumnsError
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._calls import Game, Rows, estimate_pairs
@@ -32,6 +34,8 @@ _ESTIMATE_WORK = 1 << 18
 # have about as many: a first look at them waits for no compiler, and walking would save later ones a quarter
 # of a second.
 _SMALL = 23_000
+# Columns that are offered to be taken as one.
+_MOST_TOGETHER = 8
 
 
 def explain(
@@ -128,8 +132,8 @@ def explain_matched(
     model: Any, problem: Problem, plan: MatchPlan, players: Players, options: Options
 ) -> Explanation:
     """Return the explanation of a fitted model on a table whose rows are matched."""
-    risk = Risk(Scorer(model), problem)
     players.check_alone(problem.columns)
+    risk = Risk(Scorer(model), replace(problem, table=players.switch(problem.table)))
     # A quantity that is missing has no side, and so no value to be compared with.
     pairs = plan.of_rows(problem.groups.side[plan.row] >= 0) if problem.groups.by_row else plan
     by_calls = Game(risk, players, pairs.row, pairs.reference)
@@ -144,7 +148,7 @@ def explain_matched(
             with Progress("Explaining", len(pairs), options.verbose) as progress:
                 left = cast("LinearGame", game).solve(rows, progress)
             game = by_calls
-        _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed)
+        _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed, route)
     return Explanation(risk, plan, players, route=route, options=options, **rows.finish())
 
 
@@ -180,11 +184,26 @@ def native_game(
             reason = error
             if isinstance(error, MisreadError):
                 break
+    text = _say(cast("NotNativeError", reason), game.risk.problem)
     try:
         encoded = Game(EncodedRisk(game.risk), game.players, game.rows, game.references)
-    except NotNativeError:
-        return None, f"model calls: {reason}"
-    return encoded, f"model calls on encoded rows: {reason}"
+    except NotNativeError as error:
+        if isinstance(error, MixedColumnsError) and not isinstance(reason, MixedColumnsError):
+            text += f"; {_say(error, game.risk.problem)}"
+        return None, f"model calls: {text}"
+    return encoded, f"model calls on encoded rows: {text}"
+
+
+def _say(error: NotNativeError, problem: Problem) -> str:
+    """Return why a model is called, and if it mixes columns what to do about that."""
+    if not isinstance(error, MixedColumnsError):
+        return str(error)
+    if {problem.table.names[column] for column in problem.columns} & set(chain(*error.sets)):
+        return f"{error}, one of them the sensitive attribute; make that feature without it"
+    if max(map(len, error.sets)) > _MOST_TOGETHER:
+        return f"{error}; a step before it that works column by column is not repeated for each call"
+    groups = {"+".join(map(str, columns)): columns for columns in error.sets}
+    return f"{error}; Explainer(feature_groups={groups!r}) takes them as one, which is faster"
 
 
 def is_small(game: Game) -> bool:
@@ -193,12 +212,16 @@ def is_small(game: Game) -> bool:
     return len(game.rows) <= _SMALL and float(np.exp2(game.q).sum()) <= _SMALL
 
 
-def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int) -> None:
+def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int, route: str) -> None:
     # A small table is solved as it would be by trees, so that no row depends on how many there are.
     many = not isinstance(game, Game) or is_small(game)
     most = _most(options, _AUTO_BY_TREES if many else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])
+    why = route.partition(": ")[2] or "some rows differ from their reference in too many features"
+    # An estimate walks each order in both directions.
+    walked = np.minimum(2.0 * options.n_permutations * of_pairs, np.exp2(of_pairs))
+    game.forecast = Forecast(np.where(of_pairs <= most, np.exp2(of_pairs), walked).sum(), why)
     with Progress("Explaining", len(pairs), options.verbose) as progress:
         for q in np.unique(of_pairs).tolist():
             same = pairs[of_pairs == q]

@@ -38,7 +38,8 @@ class Explainer(BaseEstimator):
         The most random orders of an estimate, each walked in both directions. A row stops early once each of
         its values is clear of the threshold by its standard error.
     feature_groups : mapping of names to lists of columns, default=None
-        Columns that are switched together, such as the one-hot columns of one category.
+        Columns that are switched together, such as the one-hot columns of one category, or those of which a
+        pipeline makes one feature: otherwise it cannot be read (``Explanation.route`` names them).
     comparison : {"max", "mean", "random"}, default="max"
         The risk of a row if the attribute has more than two values; see
         :func:`fairshap.metrics.discriminative_risk`.

@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from rich.console import Console
@@ -69,20 +69,22 @@ class Output:
 
     @contextmanager
     def warnings(self, *, of_edits: bool = False) -> Iterator[None]:
-        """Print fairshap's warnings as notes, each once; those of edits only where edits are the result."""
-        with warnings.catch_warnings(record=True) as caught:
+        """Print fairshap's warnings as notes, at once; those of edits only where edits are the result."""
+
+        def show(warning: Warning | str, *_: Any) -> None:
+            if isinstance(warning, FairshapWarning):
+                text = name_option(str(warning), warning.parameter)
+                if text not in self.warned:
+                    self.note(text)
+                self.warned.add(text)
+
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
             for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
                 warnings.simplefilter("ignore", category)
-            try:
-                yield
-            finally:
-                told = [one.message for one in caught if isinstance(one.message, FairshapWarning)]
-                for text in dict.fromkeys(name_option(str(one), one.parameter) for one in told):
-                    if text not in self.warned:
-                        self.note(text)
-                    self.warned.add(text)
+            warnings.showwarning = cast("Any", show)
+            yield
 
 
 # ---- values as text and as JSON
