@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._kernels.compiling import inner
+from fairshap._kernels.compiling import inlined, inner
 from fairshap._kernels.trees.ensemble import Output
 from fairshap._kernels.trees.games import (
     LANES,
@@ -59,7 +59,7 @@ def is_safe(amounts: Floats, constant: float, low: float, high: float, scale: fl
     return total * abs(scale) < _SAFE and -limit < low and high < limit
 
 
-@inner
+@inlined
 def solve_by_products(
     masks: Ints,
     amounts: Floats,
@@ -132,7 +132,7 @@ def solve_by_products(
     return full, empty
 
 
-@inner
+@inlined
 def solve_by_sums(
     masks: Ints,
     amounts: Floats,
