@@ -3,12 +3,10 @@
 Only blocks whose bounding box is near enough are visited.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fairshap._kernels.compiling import compiled_with_memory, inner
-from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Boxes, Rows, blocks_of, buckets_of
+from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
 from fairshap._messages import in_threads
 from fairshap._typing import Advance, AnyCodes, Bools, Bytes, Codes, Floats, Ints
@@ -23,8 +21,6 @@ _SHARES = (0.0, 0.0, 0.1, 0.25, 0.5, 1.0)
 
 # Stands for the bound of a group that was visited; no bound is negative.
 _DONE = -1.0
-# The rows or blocks that are looked at together.
-_MOST = max(ROWS, LANES)
 # What stands in for the row while fewer than k are known: higher than any.
 _NO_ROW = np.iinfo(np.int64).max
 
@@ -86,20 +82,6 @@ def _search_blocks(
     return nearest, squared
 
 
-class Desk(NamedTuple):
-    """What a search works in."""
-
-    #: shape (LANES,): the bounds of some groups, or of the blocks of one
-    bounds: Floats
-    #: shape (columns of categories,): where the query's categories stand in the boxes
-    buckets: Ints
-    #: shape (ROWS,): the distances of the rows of a block, and the part that categories make up
-    distances: Floats
-    differing: Floats
-    #: shape (ROWS,): how many categories differ
-    n_different: Bytes
-
-
 @compiled_with_memory
 def nearest_in_blocks(
     queries: Rows,
@@ -113,30 +95,39 @@ def nearest_in_blocks(
 
     The nearest stands first; of equally near ones the lowest.
     """
-    codes, bounds, group_bounds = queries.codes, np.empty(LANES), np.empty(len(blocks.groups.first))
-    buckets = np.empty(codes.shape[1], dtype=np.int64)
-    count = np.empty(_MOST, dtype=np.uint8)
-    desk = Desk(bounds, buckets, np.empty(ROWS), np.empty(_MOST), count)
-    first, group_first = blocks.boxes.first, blocks.groups.first
+    # Taken out of their tuples once: every look into a tuple counts a reference, which threads wait for.
+    numbers, missing, codes = queries.numbers, queries.missing, queries.codes
+    weights, lacking, runs, mismatch = terms.weights, terms.lacking, terms.starts, terms.mismatch
+    starts, rows = blocks.starts, blocks.order
+    other_numbers, other_missing, other_codes = blocks.numbers, blocks.missing, blocks.codes
+    low, high, gone, absent, first = blocks.boxes
+    group_low, group_high, group_gone, group_absent, group_first = blocks.groups
+    mask, offsets = blocks.buckets
     n_blocks, n_groups, last = len(first), len(group_first), nearest.shape[1] - 1
+    group_bounds, buckets = np.empty(n_groups), np.empty(codes.shape[1], dtype=np.int64)
+    bounds, distances = np.empty(LANES), np.empty(ROWS)
+    count, differing = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES))
     best = 0
     for position in range(len(order)):
-        i, before = order[position], order[position - 1 if position > 0 else 0]
-        if i != before and _is_same(queries, i, before):
+        i, before = order[position], order[max(position - 1, 0)]
+        if i != before and _is_same(numbers, missing, codes, i, before):
             for k in range(last + 1):
                 nearest[i, k], squared[i, k] = nearest[before, k], squared[before, k]
             continue
         for k in range(last + 1):
             nearest[i, k], squared[i, k] = _NO_ROW, np.inf
         for k in range(len(buckets)):
-            buckets[k] = blocks.buckets.offsets[k] + (codes[i, k] & blocks.buckets.mask)
+            buckets[k] = offsets[k] + (codes[i, k] & mask)
         least = np.inf
-        for g in range(n_groups):
-            lane = g % LANES
-            if lane == 0:
-                bound(i, queries, terms, blocks.groups, g // LANES, desk)
-            group_bounds[g] = bounds[lane]
-            least = bounds[lane] if bounds[lane] < least else least
+        for tile in range(len(group_low)):
+            bound(
+                *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
+                *(group_low, group_high, group_gone, group_absent, tile),
+                *(count, differing, bounds),
+            )
+            for lane in range(min(LANES, n_groups - tile * LANES)):
+                group_bounds[tile * LANES + lane] = bounds[lane]
+                least = min(least, bounds[lane])
         # Where the last query had its nearest row, this one has a near one: its group and block come first.
         home = best
         for r in range(len(_SHARES)):
@@ -150,32 +141,38 @@ def nearest_in_blocks(
                 if (r > 0 and group_bounds[g] > limit) or _is_done(group_bounds[g], group_first[g], far, row):
                     continue
                 group_bounds[g] = _DONE
-                bound(i, queries, terms, blocks.boxes, g, desk)
+                bound(
+                    *(i, numbers, missing, buckets, weights, lacking, runs, mismatch),
+                    *(low, high, gone, absent, g),
+                    *(count, differing, bounds),
+                )
                 for step in range(LANES):
                     lane = (home + step) % LANES
                     b = g * LANES + lane
                     far, row = squared[i, last], nearest[i, last]
-                    if (
-                        b < n_blocks
-                        and not _is_done(bounds[lane], first[b], far, row)
-                        and add_categories(i, codes, terms, b, blocks.codes, far, desk)
-                        and keep_nearest(i, queries, terms, b, blocks, desk, nearest, squared)
-                    ):
+                    if b >= n_blocks or _is_done(bounds[lane], first[b], far, row):
+                        continue
+                    if not add_categories(i, codes, runs, mismatch, b, other_codes, far, count, differing):
+                        continue
+                    add_numbers(
+                        i, numbers, missing, weights, lacking, b, other_numbers, other_missing, distances
+                    )
+                    if keep_nearest(i, b, starts, rows, differing, distances, nearest, squared):
                         best = b
 
 
 @inner
-def _is_same(rows: Rows, i: int, j: int) -> bool:
+def _is_same(numbers: Floats, missing: Bytes, codes: AnyCodes, i: int, j: int) -> bool:
     """Say whether two rows have the same cells."""
-    for k in range(rows.numbers.shape[1]):
-        if rows.numbers[i, k] != rows.numbers[j, k]:
+    for k in range(numbers.shape[1]):
+        if numbers[i, k] != numbers[j, k]:
             return False
-    for k in range(rows.missing.shape[1]):
-        if rows.missing[i, k] != rows.missing[j, k]:
+    for k in range(missing.shape[1]):
+        if missing[i, k] != missing[j, k]:
             return False
     n_different = 0
-    for k in range(rows.codes.shape[1]):
-        n_different += int(rows.codes[i, k] != rows.codes[j, k])
+    for k in range(codes.shape[1]):
+        n_different += int(codes[i, k] != codes[j, k])
     return n_different == 0
 
 
@@ -189,36 +186,54 @@ def _is_done(bound: float, first: int, distance: float, row: int) -> bool:
 # order of numbers, so that the sum is not greater either: no slack is needed, as long as no flag lets
 # the compiler reorder or fuse sums.
 @inner
-def bound(i: int, queries: Rows, terms: Terms, boxes: Boxes, tile: int, desk: Desk) -> None:
+def bound(
+    i: int,
+    numbers: Floats,
+    missing: Bytes,
+    buckets: Ints,
+    weights: Floats,
+    lacking: Floats,
+    starts: Ints,
+    mismatch: Floats,
+    low: Floats,
+    high: Floats,
+    gone: Bytes,
+    absent: Bytes,
+    tile: int,
+    count: Bytes,
+    differing: Floats,
+    bounds: Floats,
+) -> None:
     """Write the least squared distance that a row in each box of a tile can have."""
-    numbers, missing, low, high, gone = queries.numbers, queries.missing, boxes.low, boxes.high, boxes.gone
-    bounds, count, differing = desk.bounds, desk.n_different, desk.differing
-    n_whole = numbers.shape[1] - missing.shape[1]
+    n_holes = missing.shape[1]
+    n_whole = numbers.shape[1] - n_holes
     for lane in range(LANES):
-        bounds[lane], differing[lane] = 0.0, 0.0
+        bounds[lane] = 0.0
     for k in range(n_whole):
-        x, w = numbers[i, k], terms.weights[k]
+        x, w = numbers[i, k], weights[k]
         for lane in range(LANES):
             below, above = low[tile, k, lane] - x, x - high[tile, k, lane]
             gap = below if below > above else above
             gap = gap if gap > 0.0 else 0.0
             bounds[lane] += w * (gap * gap)
-    for k in range(n_whole, numbers.shape[1]):
-        x, w, lack, hole = numbers[i, k], terms.weights[k], terms.lacking[k], missing[i, k - n_whole]
+    for h in range(n_holes):
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
+        hole = missing[i, h]
         for lane in range(LANES):
-            below, above = low[tile, k, lane] - x, x - high[tile, k, lane]
+            below, above = low[tile, n_whole + h, lane] - x, x - high[tile, n_whole + h, lane]
             gap = below if below > above else above
             gap = gap if gap > 0.0 and hole == 0 else 0.0
-            none = gone[tile, 2 * (k - n_whole) + hole, lane]
-            bounds[lane] += lack if none != 0 else w * (gap * gap)
-    for run in range(len(terms.mismatch)):
+            bounds[lane] += lack if gone[tile, 2 * h + hole, lane] != 0 else w * (gap * gap)
+    for lane in range(LANES):
+        differing[lane] = 0.0
+    for run in range(len(mismatch)):
         for lane in range(LANES):
             count[lane] = 0
-        for k in range(terms.starts[run], terms.starts[run + 1]):
-            bucket = desk.buckets[k]
+        for k in range(starts[run], starts[run + 1]):
+            bucket = buckets[k]
             for lane in range(LANES):
-                count[lane] += boxes.absent[tile, bucket, lane]
-        cost = terms.mismatch[run]
+                count[lane] += absent[tile, bucket, lane]
+        cost = mismatch[run]
         for lane in range(LANES):
             differing[lane] += cost * count[lane]
     for lane in range(LANES):
@@ -227,51 +242,80 @@ def bound(i: int, queries: Rows, terms: Terms, boxes: Boxes, tile: int, desk: De
 
 @inner
 def add_categories(
-    i: int, codes: AnyCodes, terms: Terms, b: int, others: AnyCodes, farthest: float, desk: Desk
-) -> bool:
+    i: int,
+    codes: AnyCodes,
+    starts: Ints,
+    mismatch: Floats,
+    b: int,
+    others: AnyCodes,
+    farthest: float,
+    count: Bytes,
+    differing: Floats,
+) -> int:
     """Write the part of the squared distances to the rows of a block that the categories make up.
 
-    Say whether there are rows that this part alone does not put beyond the farthest.
+    Returns how many rows that part alone does not put beyond the farthest.
     """
-    count, differing = desk.n_different, desk.differing
     for j in range(ROWS):
         differing[j] = 0.0
-    for run in range(len(terms.mismatch)):
+    for run in range(len(mismatch)):
         for j in range(ROWS):
             count[j] = 0
-        for k in range(terms.starts[run], terms.starts[run + 1]):
+        for k in range(starts[run], starts[run + 1]):
             code = codes[i, k]
             for j in range(ROWS):
                 count[j] += np.uint8(others[b, k, j] != code)
-        cost = terms.mismatch[run]
+        cost = mismatch[run]
         for j in range(ROWS):
             differing[j] += cost * count[j]
     n_near = 0
     for j in range(ROWS):
         n_near += int(differing[j] <= farthest)
-    return n_near > 0
+    return n_near
+
+
+@inner
+def add_numbers(
+    i: int,
+    numbers: Floats,
+    missing: Bytes,
+    weights: Floats,
+    lacking: Floats,
+    b: int,
+    others: Floats,
+    others_missing: Bytes,
+    distances: Floats,
+) -> None:
+    """Write the part of the squared distances to the rows of a block that the numbers make up."""
+    n_holes = missing.shape[1]
+    n_whole = numbers.shape[1] - n_holes
+    for j in range(ROWS):
+        distances[j] = 0.0
+    for k in range(n_whole):
+        x, w = numbers[i, k], weights[k]
+        for j in range(ROWS):
+            d = others[b, k, j] - x
+            distances[j] += w * (d * d)
+    for h in range(n_holes):
+        x, w, lack = numbers[i, n_whole + h], weights[n_whole + h], lacking[n_whole + h]
+        hole = missing[i, h]
+        for j in range(ROWS):
+            d = others[b, n_whole + h, j] - x
+            distances[j] += w * (d * d) if others_missing[b, h, j] == hole else lack
 
 
 @inner
 def keep_nearest(
-    i: int, queries: Rows, terms: Terms, b: int, blocks: Blocks, desk: Desk, nearest: Ints, squared: Floats
+    i: int,
+    b: int,
+    starts: Ints,
+    rows: Ints,
+    differing: Floats,
+    distances: Floats,
+    nearest: Ints,
+    squared: Floats,
 ) -> bool:
     """Put rows of a block among the nearest of row i where they are; say whether one is the nearest now."""
-    numbers, missing, distances, differing = queries.numbers, queries.missing, desk.distances, desk.differing
-    others, others_missing = blocks.numbers, blocks.missing
-    n_whole = numbers.shape[1] - missing.shape[1]
-    for j in range(ROWS):
-        distances[j] = 0.0
-    for k in range(n_whole):
-        x, w = numbers[i, k], terms.weights[k]
-        for j in range(ROWS):
-            d = others[b, k, j] - x
-            distances[j] += w * (d * d)
-    for k in range(n_whole, numbers.shape[1]):
-        x, w, lack, hole = numbers[i, k], terms.weights[k], terms.lacking[k], missing[i, k - n_whole]
-        for j in range(ROWS):
-            d = others[b, k, j] - x
-            distances[j] += w * (d * d) if others_missing[b, k - n_whole, j] == hole else lack
     farthest = squared[i, squared.shape[1] - 1]
     n_near = 0
     for j in range(ROWS):
@@ -279,10 +323,9 @@ def keep_nearest(
         n_near += int(distances[j] <= farthest)
     is_nearest = False
     if n_near > 0:
-        start = blocks.starts[b]
-        for j in range(blocks.starts[b + 1] - start):
-            row = blocks.order[start + j]
-            if distances[j] <= farthest and _insert(i, row, distances[j], nearest, squared):
+        start = starts[b]
+        for j in range(starts[b + 1] - start):
+            if distances[j] <= farthest and _insert(i, rows[start + j], distances[j], nearest, squared):
                 is_nearest = True
     return is_nearest
 
