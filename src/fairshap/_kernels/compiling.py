@@ -7,18 +7,32 @@ import numba
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Most kernels allocate nothing, so that nobody counts who uses an array: that takes time, and the compiler's.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 # What only other kernels call needs no way in from Python, and is kept as a part of those who call it.
-_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = _OPTIONS | {"no_cpython_wrapper": True}
+# Quicker sums. The order is the compiler's: the same in every run and every thread. A product may be added in
+# one step.
+_ANY_ORDER = {"reassoc", "nsz", "contract"}
 
 
-def compiled(kernel: Kernel) -> Kernel:
+def compiled(kernel: Kernel, **options: Any) -> Kernel:
     """Return the kernel as machine code that other threads can run beside, kept on disk where possible."""
     try:
-        return numba.njit(cache=True, **_OPTIONS)(kernel)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, **_OPTIONS | options)(kernel)  # type: ignore[no-any-return]
     except RuntimeError:
         # Neither the package's folder nor the user's can be written to: compile in every process.
-        return numba.njit(**_OPTIONS)(kernel)  # type: ignore[no-any-return]
+        return numba.njit(**_OPTIONS | options)(kernel)  # type: ignore[no-any-return]
+
+
+def compiled_with_memory(kernel: Kernel, **options: Any) -> Kernel:
+    """Return the same for a kernel that allocates: what shares no memory with anything is quicker to use."""
+    return compiled(kernel, _nrt=True, **options)
+
+
+def compiled_in_any_order(kernel: Kernel) -> Kernel:
+    """Return the same for a kernel that allocates and whose sums may be taken in any order."""
+    return compiled_with_memory(kernel, fastmath=_ANY_ORDER)
 
 
 def inner(kernel: Kernel) -> Kernel:
@@ -27,11 +41,8 @@ def inner(kernel: Kernel) -> Kernel:
 
 
 def inner_in_any_order(kernel: Kernel) -> Kernel:
-    """Return the same for a kernel whose sums may be taken in any order, so that they are quicker.
-
-    The order is the compiler's: the same in every run and every thread. A product may be added in one step.
-    """
-    return numba.njit(**_INNER, fastmath={"reassoc", "nsz", "contract"})(kernel)  # type: ignore[no-any-return]
+    """Return the same for a kernel whose sums may be taken in any order, so that they are quicker."""
+    return numba.njit(**_INNER, fastmath=_ANY_ORDER)(kernel)  # type: ignore[no-any-return]
 
 
 def inlined(kernel: Kernel) -> Kernel:

@@ -5,11 +5,13 @@ Fourier series, of which each term is a product over the players: its mean over 
 no enumeration. The values are exact to twelve digits for any number of players.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from fairshap._kernels.compiling import compiled, inner, inner_in_any_order
+from fairshap._kernels.compiling import compiled, compiled_in_any_order, inlined, inner
 from fairshap._kernels.trees.games import add_weighted, logistic, risk_of_outputs, sums_by_player
 from fairshap._typing import Bools, Floats, Ints
 
@@ -41,7 +43,6 @@ class Sums(NamedTuple):
     is_logistic: bool
 
 
-@compiled
 def solve_sums(
     sums: Sums,
     few: int,
@@ -59,209 +60,222 @@ def solve_sums(
     :func:`~fairshap._kernels.trees.ensemble.coalition_weights` for :data:`MOST` players, ``nodes`` and
     ``node_weights`` those of :func:`gauss_rules`. ``phi`` holds 0 before.
     """
-    n_components, n_pairs, n_players = sums.steps.shape
-    active, part = np.empty(n_players, dtype=np.int64), np.empty(n_players)
-    steps, outputs = np.empty((n_components, n_players)), np.empty(sums.shifts.shape[2])
-    bottom, top = np.empty(n_components), np.empty(n_components)
-    for i in range(n_pairs):
-        shifts = sums.shifts[:, i if sums.shifts.shape[1] > 1 else 0]
-        q = 0
-        for k in range(n_players):
-            differs = False
-            for c in range(n_components):
-                steps[c, q] = sums.steps[c, i, k]
-                differs |= steps[c, q] != 0
-            if differs:
-                active[q] = k
-                q += 1
-        for c in range(n_components):
-            bottom[c], total = sums.level[c, i], 0.0
-            for k in range(q):
-                total += steps[c, k]
-            top[c] = bottom[c] + total
-        empty[i], full[i] = _risk(sums, shifts, bottom, outputs), _risk(sums, shifts, top, outputs)
-        solved[i] = True
-        # Without a link the attribute makes the same difference to every coalition.
-        if not sums.is_logistic or q == 0:
-            continue
-        first, last = _smooth_contrasts(shifts, sums.contrasts, sums.is_mean)
-        solved[i] = False
-        if q > few and last > first:
-            solved[i] = _solve_by_series(
-                sums, shifts, bottom, steps[:, :q], first, last, nodes, node_weights, part[:q]
-            )
-        if not solved[i] and q <= MOST:
-            _solve_by_enumeration(sums, shifts, bottom, steps[:, :q], weights, part[:q])
-            solved[i] = True
-        if solved[i]:
-            for s in range(q):
-                phi[i, active[s]] = part[s]
+    q = np.count_nonzero((sums.steps != 0).any(axis=0), axis=1)
+    empty[:], full[:] = _risks(sums, sums.level), _risks(sums, sums.level + sums.steps.sum(axis=2))
+    # Without a link the attribute makes the same difference to every coalition.
+    solved[:] = (q == 0) | (not sums.is_logistic)
+    active = np.empty(phi.shape[1], dtype=np.int64)
+    first, last = _smooth_contrasts(sums.shifts, sums.contrasts, sums.is_mean)
+    many = np.flatnonzero(~solved & (q > few) & (last > first))
+    if len(many):
+        _solve_by_series(sums, many, first, last, nodes, node_weights, active, phi, solved)
+    left = np.flatnonzero(~solved & (q <= MOST))
+    if len(left):
+        size = 1 << int(q[left].max())
+        outputs = np.empty((size, sums.shifts.shape[2]))
+        _solve_by_enumeration(sums, left, weights, active, np.empty((3, size)), outputs, phi)
+        solved[left] = True
 
 
-@inner
-def _risk(sums: Sums, shifts: Floats, level: Floats, outputs: Floats) -> float:
-    """Return the risk of one row."""
-    outputs[:] = 0.0
-    for c in range(len(level)):
-        for a in range(len(outputs)):
-            margin = level[c] + shifts[c, a]
-            outputs[a] += sums.shares[c] * (logistic(margin) if sums.is_logistic else margin)
-    return risk_of_outputs(outputs, sums.contrasts, sums.is_mean)
+def _risks(sums: Sums, level: Floats) -> Floats:
+    """Return the risk of one row for each pair."""
+    margins = level[:, :, None] + sums.shifts
+    outputs = np.tensordot(sums.shares, expit(margins) if sums.is_logistic else margins, axes=1)
+    gaps = np.abs(outputs[:, sums.contrasts[:, 0]] - outputs[:, sums.contrasts[:, 1]])
+    return np.asarray(gaps.mean(axis=1) if sums.is_mean else gaps.max(axis=1))
 
 
-@inner
-def _smooth_contrasts(shifts: Floats, contrasts: Ints, is_mean: bool) -> tuple[int, int]:
+def _smooth_contrasts(shifts: Floats, contrasts: Ints, is_mean: bool) -> tuple[Ints, Ints]:
     """Return the contrasts, from and to, of whose gaps the risk is the mean whatever the level, or none.
 
     For the mean these are all of them; for the largest, the one whose range contains those of all others.
-    The gaps of several components add up where they are the same way round.
+    The gaps of several components add up where they are the same way round. There is one answer for each
+    pair, or one for all.
     """
-    for w in range(len(contrasts)):
-        a, b = contrasts[w]
-        is_smooth = True
-        for c in range(len(shifts)):
-            is_smooth &= (shifts[c, b] >= shifts[c, a]) == (shifts[0, b] >= shifts[0, a])
-            low, high = min(shifts[c, a], shifts[c, b]), max(shifts[c, a], shifts[c, b])
-            for o in range(len(contrasts)):
-                one, other = shifts[c, contrasts[o, 0]], shifts[c, contrasts[o, 1]]
-                is_smooth &= is_mean or (low <= min(one, other) and max(one, other) <= high)
-        if is_mean and not is_smooth:
-            return 0, 0
-        if not is_mean and is_smooth:
-            return w, w + 1
-    return 0, len(contrasts) if is_mean else 0
+    one, other = shifts[:, :, contrasts[:, 0]], shifts[:, :, contrasts[:, 1]]
+    is_smooth = ((other >= one) == (other >= one)[:1]).all(axis=0)
+    if is_mean:
+        last = len(contrasts) * is_smooth.all(axis=1)
+        return np.zeros_like(last), last
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    is_widest = (low <= low.min(axis=2, keepdims=True)) & (high >= high.max(axis=2, keepdims=True))
+    is_smooth &= is_widest.all(axis=0)
+    first = is_smooth.argmax(axis=1)
+    return first, first + is_smooth.any(axis=1)
 
 
-@inner
+@compiled
 def _solve_by_enumeration(
-    sums: Sums, shifts: Floats, level: Floats, steps: Floats, weights: Floats, phi: Floats
+    sums: Sums, pairs: Ints, weights: Floats, active: Ints, tables: Floats, outputs: Floats, phi: Floats
 ) -> None:
-    """Write the values of one pair from the risks of all its coalitions."""
-    q = len(phi)
-    size = 1 << q
-    margin, risk, total = np.empty(size), np.empty(size), np.zeros(size)
-    outputs = np.zeros((size, shifts.shape[1]))
-    for c in range(len(level)):
-        margin[0] = level[c]
-        for k in range(q):
-            for j in range(1 << k):
-                margin[(1 << k) + j] = margin[j] + steps[c, k]
+    """Write the values of pairs from the risks of all their coalitions."""
+    n_components = len(sums.steps)
+    margin, risk, total = tables[0], tables[1], tables[2]
+    for place in range(len(pairs)):
+        i = pairs[place]
+        at = i if sums.shifts.shape[1] > 1 else 0
+        q = find_active(sums.steps, i, active)
+        size = 1 << q
         for j in range(size):
-            for a in range(shifts.shape[1]):
-                outputs[j, a] += sums.shares[c] * logistic(margin[j] + shifts[c, a])
-    for j in range(size):
-        risk[j] = risk_of_outputs(outputs[j], sums.contrasts, sums.is_mean)
-    add_weighted(risk, weights[size : 2 * size], total)
-    sums_by_player(total, q, phi)
-    rest = 0.0
-    for k in range(q):
-        rest += phi[k]
-    rest = (rest - (risk[size - 1] - risk[0])) / q
-    for k in range(q):
-        phi[k] -= rest
+            total[j] = 0.0
+            for a in range(outputs.shape[1]):
+                outputs[j, a] = 0.0
+        for c in range(n_components):
+            margin[0] = sums.level[c, i]
+            for k in range(q):
+                for j in range(1 << k):
+                    margin[(1 << k) + j] = margin[j] + sums.steps[c, i, active[k]]
+            for j in range(size):
+                for a in range(outputs.shape[1]):
+                    outputs[j, a] += sums.shares[c] * logistic(margin[j] + sums.shifts[c, at, a])
+        for j in range(size):
+            risk[j] = risk_of_outputs(outputs[j], sums.contrasts, sums.is_mean)
+        gain = risk[size - 1] - risk[0]
+        add_weighted(risk[:size], weights[size : 2 * size], total)
+        # The margins are not needed any more.
+        sums_by_player(total[:size], q, margin)
+        rest = -gain
+        for k in range(q):
+            rest += margin[k]
+        for k in range(q):
+            phi[i, active[k]] = margin[k] - rest / q
 
 
 @inner
+def find_active(steps: Floats, i: int, active: Ints) -> int:
+    """Write which players of a pair have a step, and return how many they are."""
+    q = 0
+    for k in range(steps.shape[2]):
+        for c in range(steps.shape[0]):
+            if steps[c, i, k] != 0:
+                active[q] = k
+                q += 1
+                break
+    return q
+
+
+@compiled_in_any_order
 def _solve_by_series(
     sums: Sums,
-    shifts: Floats,
-    level: Floats,
-    steps: Floats,
-    first: int,
-    last: int,
+    pairs: Ints,
+    first: Ints,
+    last: Ints,
     nodes: Floats,
     node_weights: Floats,
+    active: Ints,
     phi: Floats,
-) -> bool:
-    """Write the values of one pair from the series of each component; return whether it was short enough.
+    solved: Bools,
+) -> None:
+    """Write the values of pairs from the series of each component, where these are short enough.
 
     The gap of a component is ``g(m) = s(m + b) - s(m + a)``, with s the logistic function. Where players
     join at random moments from 0 to 1, those before a player who joins at p are each of the others with
     probability p: ``phi_k`` is the mean over p and over such coalitions S of ``g(m(S + k)) - g(m(S))``.
     """
-    phi[:] = 0.0
-    for contrast in range(first, last):
-        for c in range(len(level)):
-            one, other = shifts[c, sums.contrasts[contrast, 0]], shifts[c, sums.contrasts[contrast, 1]]
-            low, gap = min(one, other), abs(one - other)
-            lowest, highest = level[c] + low, level[c] + low
-            for k in range(len(phi)):
-                lowest += min(steps[c, k], 0.0)
-                highest += max(steps[c, k], 0.0)
-            period = max(abs(lowest + gap / 2), abs(highest + gap / 2)) + gap / 2 + _MARGIN
+    n_components, _, n_players = sums.steps.shape
+    most = (n_players + 1) // 2
+    # Arrays of its own, of which the compiler knows that no other shares their memory.
+    before_re, before_im = np.empty((n_players + 1, most)), np.empty((n_players + 1, most))
+    after_re, after_im, part, steps = np.empty(most), np.empty(most), np.empty(n_players), np.empty(n_players)
+    turn_re, turn_im = np.empty(n_players), np.empty(n_players)
+    one_re, one_im = np.empty(n_players), np.empty(n_players)
+    for place in range(len(pairs)):
+        i = pairs[place]
+        at = i if len(first) > 1 else 0
+        q = find_active(sums.steps, i, active)
+        for k in range(q):
+            part[k] = 0.0
+        solved[i] = True
+        for job in range(first[at] * n_components, last[at] * n_components):
+            contrast, c = job // n_components, job % n_components
+            one = sums.shifts[c, at, sums.contrasts[contrast, 0]]
+            other = sums.shifts[c, at, sums.contrasts[contrast, 1]]
+            gap = abs(one - other)
+            level = sums.level[c, i] + (one if one < other else other)
+            lowest, highest = level + gap / 2, level + gap / 2
+            for k in range(q):
+                steps[k] = sums.steps[c, i, active[k]]
+                lowest += steps[k] if steps[k] < 0.0 else 0.0
+                highest += steps[k] if steps[k] > 0.0 else 0.0
+            period = (highest if highest > -lowest else -lowest) + gap / 2 + _MARGIN
             if period > _LONGEST:
-                return False
-            share = sums.shares[c] / (last - first)
-            _add_series(level[c] + low, gap, steps[c], period, share, nodes, node_weights, phi)
-    return True
+                solved[i] = False
+                break
+            share = sums.shares[c] / (last[at] - first[at])
+            _add_series(
+                level, gap, steps, q, period, share, nodes, node_weights, before_re, before_im,
+                after_re, after_im, turn_re, turn_im, one_re, one_im, part,
+            )  # fmt: skip
+        if solved[i]:
+            for k in range(q):
+                phi[i, active[k]] = part[k]
 
 
-@inner_in_any_order
+@inlined
 def _add_series(
     level: float,
     gap: float,
     steps: Floats,
+    q: int,
     period: float,
     share: float,
     nodes: Floats,
     node_weights: Floats,
+    before_re: Floats,
+    before_im: Floats,
+    after_re: Floats,
+    after_im: Floats,
+    turn_re: Floats,
+    turn_im: Floats,
+    one_re: Floats,
+    one_im: Floats,
     phi: Floats,
 ) -> None:
-    """Add the values of one component.
+    """Add the values of one component; the arrays between the rules and these are to work in.
 
     A term of frequency t has the Fourier transform of g, ``(pi t / sinh(pi t)) (exp(i t gap) - 1) / (i t)``,
     times ``exp(i t m)``, whose mean over coalitions is a product of ``1 - p + p exp(i t step)``; those over
     all players but one come from the products over the players before and after it.
     """
-    q, n_nodes = len(steps), (len(steps) + 1) // 2
-    before_re, before_im = np.empty((q + 1, n_nodes)), np.empty((q + 1, n_nodes))
-    after_re, after_im = np.empty(n_nodes), np.empty(n_nodes)
-    turn_re, turn_im = np.ones(q), np.zeros(q)
-    one_re, one_im = np.empty(q), np.empty(q)
-    base = 2.0 * np.pi / period
-    for k in range(q):
-        one_re[k], one_im[k] = np.cos(base * steps[k]), np.sin(base * steps[k])
-    before_re[0], before_im[0] = 1.0, 0.0
+    base, n_nodes = 2.0 * math.pi / period, (q + 1) // 2
     # The rule for so many players; rules for fewer come before it.
     start = n_nodes * (n_nodes - 1) // 2
-    node, node_weight = nodes[start : start + n_nodes], node_weights[start : start + n_nodes]
-    for n in range(1, int(np.ceil(_FREQUENCY / base)) + 1):
+    for p in range(n_nodes):
+        before_re[0, p], before_im[0, p] = 1.0, 0.0
+    for k in range(q):
+        turn_re[k], turn_im[k] = 1.0, 0.0
+        one_re[k], one_im[k] = math.cos(base * steps[k]), math.sin(base * steps[k])
+    for n in range(1, math.ceil(_FREQUENCY / base) + 1):
         t = base * n
         # 2 / period: the terms of frequency -t are the conjugates.
-        size = 2.0 * share / period * np.pi / np.sinh(np.pi * t)
+        size = 2.0 * share / period * math.pi / math.sinh(math.pi * t)
         # exp(i t gap) - 1, divided by i, times exp(i t level)
-        a_re, a_im = np.sin(t * gap), 1.0 - np.cos(t * gap)
-        c_re, c_im = np.cos(t * level), np.sin(t * level)
-        a_re, a_im = size * (a_re * c_re - a_im * c_im), size * (a_re * c_im + a_im * c_re)
+        e_re, e_im = math.sin(t * gap), 1.0 - math.cos(t * gap)
+        c_re, c_im = math.cos(t * level), math.sin(t * level)
+        a_re, a_im = size * (e_re * c_re - e_im * c_im), size * (e_re * c_im + e_im * c_re)
         for k in range(q):
-            turn_re[k], turn_im[k] = (
-                turn_re[k] * one_re[k] - turn_im[k] * one_im[k],
-                turn_re[k] * one_im[k] + turn_im[k] * one_re[k],
-            )
+            x, y = turn_re[k], turn_im[k]
+            turn_re[k], turn_im[k] = x * one_re[k] - y * one_im[k], x * one_im[k] + y * one_re[k]
             x, y = turn_re[k] - 1.0, turn_im[k]
-            u, v = before_re[k], before_im[k]
-            u_next, v_next = before_re[k + 1], before_im[k + 1]
             for p in range(n_nodes):
-                z, w = 1.0 + node[p] * x, node[p] * y
-                u_next[p] = u[p] * z - v[p] * w
-                v_next[p] = u[p] * w + v[p] * z
+                z, w = 1.0 + nodes[start + p] * x, nodes[start + p] * y
+                u, v = before_re[k, p], before_im[k, p]
+                before_re[k + 1, p] = u * z - v * w
+                before_im[k + 1, p] = u * w + v * z
         for p in range(n_nodes):
-            after_re[p], after_im[p] = node_weight[p], 0.0
+            after_re[p], after_im[p] = node_weights[start + p], 0.0
         for k in range(q - 1, -1, -1):
             x, y = turn_re[k] - 1.0, turn_im[k]
-            u, v = before_re[k], before_im[k]
             mean_re, mean_im = 0.0, 0.0
             for p in range(n_nodes):
-                mean_re += u[p] * after_re[p] - v[p] * after_im[p]
-                mean_im += u[p] * after_im[p] + v[p] * after_re[p]
-            for p in range(n_nodes):
-                z, w = 1.0 + node[p] * x, node[p] * y
-                after = after_re[p]
+                u, v, after = before_re[k, p], before_im[k, p], after_re[p]
+                mean_re += u * after - v * after_im[p]
+                mean_im += u * after_im[p] + v * after
+                z, w = 1.0 + nodes[start + p] * x, nodes[start + p] * y
                 after_re[p] = after * z - after_im[p] * w
                 after_im[p] = after * w + after_im[p] * z
             # The real part of a (turn - 1) mean.
-            b_re, b_im = a_re * x - a_im * y, a_re * y + a_im * x
-            phi[k] += b_re * mean_re - b_im * mean_im
+            phi[k] += (a_re * x - a_im * y) * mean_re - (a_re * y + a_im * x) * mean_im
 
 
 def gauss_rules(n_players: int) -> tuple[Floats, Floats]:

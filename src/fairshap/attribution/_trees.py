@@ -178,7 +178,7 @@ class TreeGame:
         """Return what every kernel is given: the trees, the rows, and the attribute's values as ranks."""
         # Once for all, unless they are each row's own.
         owners = self.rows[pairs] if self.groups.by_row else np.zeros(1, dtype=np.int64)
-        switched = self.walker.ranks[self.groups.donors[owners]]
+        switched = self.walker.ways.ranks[self.groups.donors[owners]]
         return self.walker, self.rows[pairs], self.references[pairs], switched
 
     def _in_threads(

@@ -75,7 +75,7 @@ def make(trees, ranks, contrasts, player, sensitive, is_logistic, scale=0.5, is_
 
 def solve(walker, rows, references, switched):
     """Return phi, the two risks and how many players there may be and are."""
-    bounds = active_counts(walker.ranks, rows, references, walker.player, walker.n_players)
+    bounds = active_counts(walker.ways.ranks, rows, references, walker.ways.player, walker.n_players)
     counts, reached = np.empty(len(rows), dtype=np.int32), np.empty(len(rows), dtype=np.int32)
     count_players(walker, rows, references, switched, reached)
     most = int(bounds.max(initial=0))

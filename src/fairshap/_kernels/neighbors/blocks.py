@@ -47,17 +47,25 @@ class Buckets(NamedTuple):
 
 
 @compiled
-def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start: Bools) -> None:
+def order_rows(
+    rows: Rows,
+    terms: Terms,
+    buckets: Buckets,
+    aside: Ints,
+    counts: Ints,
+    waiting: Ints,
+    order: Ints,
+    is_start: Bools,
+) -> None:
     """Order the rows so that similar ones stand together, and mark where blocks of them start.
 
     A tree: a part with too many rows is split in two by the column in which its rows are farthest apart.
-    ``order`` counts the rows up at first; within a block they still ascend.
+    ``order`` counts the rows up at first; within a block they still ascend. It works in places for all rows,
+    for all buckets of a column, and in ``waiting``, of shape (3, bits of the number of rows + 1).
     """
-    aside = np.empty(len(order), dtype=np.int64)
-    counts = np.empty(buckets.mask + 1, dtype=np.int64)
     # The smaller part is split first, so that no more parts wait than the number of rows has bits.
-    starts, stops, depths = np.zeros(65, np.int64), np.zeros(65, np.int64), np.zeros(65, np.int64)
-    stops[0] = len(order)
+    starts, stops, depths = waiting[0], waiting[1], waiting[2]
+    starts[0], stops[0], depths[0] = 0, len(order), 0
     n_waiting = 1
     while n_waiting > 0:
         n_waiting -= 1
@@ -71,7 +79,7 @@ def order_rows(rows: Rows, terms: Terms, buckets: Buckets, order: Ints, is_start
             column, pivot, is_one = _widest(rows, terms, buckets, part, counts)
             if column >= 0:
                 middle += _split(rows, buckets.mask, part, column, pivot, is_one, aside)
-        if middle in (start, stop):
+        if not start < middle < stop:
             middle = (start + stop) // 2
         front = n_waiting if middle - start > stop - middle else n_waiting + 1
         back = 2 * n_waiting + 1 - front
@@ -90,7 +98,7 @@ def _widest(rows: Rows, terms: Terms, buckets: Buckets, part: Ints, counts: Ints
     """
     weights, starts, mismatch = terms.weights, terms.starts, terms.mismatch
     n_numbers = rows.numbers.shape[1]
-    step = max(1, len(part) // _SAMPLE)
+    step = len(part) // _SAMPLE if len(part) >= _SAMPLE else 1
     n_seen = (len(part) + step - 1) // step
     widest, column, pivot, is_one = 0.0, -1, 0.0, False
     for k in range(n_numbers):
@@ -195,9 +203,9 @@ def buckets_of(sizes: Ints, n_rows: int) -> Buckets:
 def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
     """Return the rows in blocks of similar ones."""
     n = len(rows.numbers)
-    order = np.arange(n)
-    is_start = np.zeros(n, dtype=np.bool_)
-    order_rows(rows, terms, buckets, order, is_start)
+    order, aside, is_start = np.arange(n), np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    counts, waiting = np.empty(buckets.mask + 1, dtype=np.int64), np.empty((3, 65), dtype=np.int64)
+    order_rows(rows, terms, buckets, aside, counts, waiting, order, is_start)
     starts = np.append(np.flatnonzero(is_start), n)
     cells = order[np.minimum(starts[:-1, None] + np.arange(ROWS), starts[1:, None] - 1)]
     numbers, missing, codes = (_by_column(part, cells) for part in rows)

@@ -5,7 +5,7 @@ Only blocks whose bounding box is near enough are visited.
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled, inner
+from fairshap._kernels.compiling import compiled_with_memory, inner
 from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
 from fairshap._messages import in_threads
@@ -82,7 +82,7 @@ def _search_blocks(
     return nearest, squared
 
 
-@compiled
+@compiled_with_memory
 def nearest_in_blocks(
     queries: Rows,
     order: Ints,

@@ -1,18 +1,18 @@
 """An ensemble of trees as flat arrays, the ranks of numbers in it, and rows on their way to the leaves."""
 
-from math import comb
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._kernels.compiling import compiled, inner
+from fairshap._kernels.compiling import compiled, compiled_with_memory, inner
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 #: Positions among the nodes.
 Places: TypeAlias = NDArray[np.uint32]
-# The rows that go down a tree together.
-BLOCK = 64
+# The rows that go down a tree together, and those whose leaves are summed at a time.
+BLOCK, _ROWS = 64, 1024
 # All bits but the sign.
 POSITIVE = 0x7FFFFFFF
 
@@ -71,8 +71,8 @@ class Output(NamedTuple):
     is_mean: bool
 
 
-class Walker(NamedTuple):
-    """An ensemble, a table and an attribute as the kernels take them."""
+class Ways(NamedTuple):
+    """The ways through an ensemble, and the rows that take them."""
 
     #: shape (nodes, 4): a node's line and bound, as in ``Descent``, and its children: they are read together;
     #: the complement of the line where its feature is the attribute's
@@ -82,17 +82,26 @@ class Walker(NamedTuple):
     table: Bools
     #: shape (nodes, 3): the leaves' values, ``exp(-scale * value)`` and its inverse
     leaf: Floats
-    descent: Descent
-    #: How many trees matter: without a link, those that split on the attribute
-    n_trees: int
-    depth: int
-    n_leaves: int
+    roots: Codes
+    #: How many trees, the first ones, split on the attribute
+    n_switching: int
     #: shape (rows, features): the table
     ranks: Codes
     #: shape (features,): whose each feature is; -1 nobody's
     player: Codes
-    n_players: int
+
+
+class Walker(NamedTuple):
+    """An ensemble, a table and an attribute as the kernels take them."""
+
+    ways: Ways
+    descent: Descent
     output: Output
+    #: How many trees matter: without a link, those that split on the attribute
+    n_trees: int
+    depth: int
+    n_leaves: int
+    n_players: int
 
 
 def make_descent(trees: Trees, is_sensitive: Bools) -> Descent:
@@ -152,19 +161,24 @@ def make_walker(
     children = descent.child.reshape(-1, 2).astype(np.int32)
     with np.errstate(over="ignore"):
         odds, inverse = np.exp(-scale * trees.value), np.exp(scale * trees.value)
-    return Walker(
+    ways = Ways(
         nodes=np.column_stack([line, descent.bound, children]),
         table_start=trees.table_start,
         table=trees.table,
         leaf=np.column_stack([trees.value, odds, inverse]),
-        descent=descent,
+        roots=descent.roots,
+        n_switching=descent.n_switching,
+        ranks=ranks,
+        player=player,
+    )
+    return Walker(
+        ways,
+        descent,
+        Output(base, scale, is_logistic, contrasts, is_mean),
         n_trees=len(descent.roots) if is_logistic else descent.n_switching,
         depth=int(descent.depth.max()),
         n_leaves=int((~inside).sum()),
-        ranks=ranks,
-        player=player,
         n_players=n_players,
-        output=Output(base, scale, is_logistic, contrasts, is_mean),
     )
 
 
@@ -179,28 +193,32 @@ def coalition_weights(most: int) -> Floats:
     sizes = np.bitwise_count(np.arange(1 << most)).astype(np.intp)
     weights = np.zeros(2 << most)
     for q in range(1, most + 1):
-        single = np.array([0.0, *(1.0 / (q * comb(q - 1, size)) for size in range(q)), 0.0])
+        single = np.array([0.0, *(1.0 / (q * math.comb(q - 1, size)) for size in range(q)), 0.0])
         # Sizes are never out of range, so that clipping, which is quicker than looking, changes none.
         np.take(single[:-1] + single[1:], sizes[: 1 << q], out=weights[1 << q : 2 << q], mode="clip")
     return weights
 
 
-@compiled
 def active_counts(ranks: Codes, rows: Ints, references: Ints, player: Codes, n_players: int) -> Codes:
     """Return how many players have different ranks in the two rows of each pair; -1 is nobody's feature."""
     counts = np.zeros(len(rows), dtype=np.int32)
-    seen = np.full(n_players, -1, dtype=np.int64)
-    for i in range(len(rows)):
-        x, r = ranks[rows[i]], ranks[references[i]]
-        for f in range(len(player)):
-            p = player[f]
-            if x[f] != r[f] and p >= 0 and seen[p] != i:
-                seen[p] = i
-                counts[i] += 1
+    _count_active(ranks, rows, references, player, np.full(n_players, -1), counts)
     return counts
 
 
 @compiled
+def _count_active(
+    ranks: Codes, rows: Ints, references: Ints, player: Codes, seen: Ints, counts: Codes
+) -> None:
+    for i in range(len(rows)):
+        x, r = rows[i], references[i]
+        for f in range(len(player)):
+            p = player[f]
+            if ranks[x, f] != ranks[r, f] and p >= 0 and seen[p] != i:
+                seen[p] = i
+                counts[i] += 1
+
+
 def rank_numbers(
     values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float
 ) -> Codes:
@@ -211,12 +229,20 @@ def rank_numbers(
     in single precision; ``missing`` is the number that is a missing value, beside NaN.
     """
     ranks = np.empty(values.shape, dtype=np.int32)
+    _rank(values, cuts, starts, strict, single, missing, ranks)
+    return ranks
+
+
+@compiled
+def _rank(
+    values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float, ranks: Codes
+) -> None:
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             value = values[i, j]
             if single:
                 value = np.float64(np.float32(value))
-            if np.isnan(value) or value == missing:
+            if math.isnan(value) or value == missing:
                 ranks[i, j] = -1
                 continue
             low, high = starts[j], starts[j + 1]
@@ -227,7 +253,6 @@ def rank_numbers(
                 else:
                     high = middle
             ranks[i, j] = low - starts[j]
-    return ranks
 
 
 @compiled
@@ -240,7 +265,7 @@ def note_special(values: Floats, start: int, special: Ints, least: Floats, great
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             value = values[i, j]
-            if np.isnan(value):
+            if math.isnan(value):
                 if special[0, j] < 0:
                     special[0, j] = start + i
                 continue
@@ -254,62 +279,60 @@ def note_special(values: Floats, start: int, special: Ints, least: Floats, great
                 special[3, j] = start + i
 
 
-@inner
-def _fill_block(ranks: Codes, rows: Ints, block: Codes) -> None:
-    """Write both lines of all features of at most :data:`BLOCK` rows."""
-    for j in range(len(rows)):
-        for f in range(ranks.shape[1]):
-            rank = ranks[rows[j], f]
-            block[2 * f, j] = rank & POSITIVE
-            block[2 * f + 1, j] = (rank + 1) & POSITIVE
+def find_partings(descent: Descent, n_trees: int, ranks: Codes, rows: Ints, references: Ints) -> Codes:
+    """Return where the two rows of each pair part in each of the first trees, or the leaf that both reach.
 
-
-@inner
-def find_partings(
-    descent: Descent,
-    n_trees: int,
-    ranks: Codes,
-    rows: Ints,
-    references: Ints,
-    blocks: Codes,
-    partings: Codes,
-) -> None:
-    """Write where the two rows of each pair part in each of the first trees, or the leaf that both reach.
-
-    At a split on the attribute they part in any case. There are at most :data:`BLOCK` pairs; ``blocks``, of
-    shape (2, 2 features, BLOCK), is room to work in, and ``partings``, of shape (trees, BLOCK), is written.
+    At a split on the attribute they part in any case. The shape is (blocks, trees, BLOCK), with one place for
+    each pair of a block.
     """
-    own, other = blocks[0], blocks[1]
-    _fill_block(ranks, rows, own)
-    _fill_block(ranks, references, other)
-    for f in descent.sensitive:
-        for j in range(len(rows)):
-            own[2 * f, j], own[2 * f + 1, j] = 0, 0
-            other[2 * f, j], other[2 * f + 1, j] = POSITIVE, POSITIVE
+    partings = np.zeros((-(-len(rows) // BLOCK), n_trees, BLOCK), dtype=np.int32)
+    both = np.empty((2, 2 * ranks.shape[1], BLOCK), dtype=np.int32)
+    _find_partings(descent, ranks, rows, references, both, partings)
+    return partings
+
+
+@compiled_with_memory
+def _find_partings(
+    descent: Descent, ranks: Codes, rows: Ints, references: Ints, both: Codes, partings: Codes
+) -> None:
+    """Write the partings, one block of pairs after the other, in ``both`` lines of their features."""
     line, bound, child = descent.line, descent.bound, descent.child
-    starts, table = descent.table_start, descent.table
+    starts, table, sensitive = descent.table_start, descent.table, descent.sensitive
+    own, other = both[0], both[1]
     # An array of its own, of which the compiler knows that no other shares its memory.
     here = np.empty(BLOCK, dtype=np.uint32)
-    n = len(rows)
-    for t in range(n_trees):
-        here[:] = descent.roots[t]
-        for _ in range(descent.depth[t]):
-            if len(table):
-                for j in range(n):
-                    node = here[j]
-                    one = _goes_right(line, bound, starts, table, node, own, j)
-                    if one == _goes_right(line, bound, starts, table, node, other, j):
-                        here[j] = child[2 * node + int(one)]
-            else:
-                for j in range(n):
-                    node = here[j]
-                    one = own[line[node], np.uint64(j)] > bound[node]
-                    parts = one != (other[line[node], np.uint64(j)] > bound[node])
-                    # Unsigned, so that no index is looked at for being negative.
-                    next_one = child[np.uint64(2 * node) + np.uint64(one)]
-                    here[j] = node if parts else next_one
+    for block in range(len(partings)):
+        first = block * BLOCK
+        n = min(BLOCK, len(rows) - first)
         for j in range(n):
-            partings[t, j] = here[j]
+            x, r = rows[first + j], references[first + j]
+            for f in range(ranks.shape[1]):
+                own[2 * f, j], other[2 * f, j] = ranks[x, f] & POSITIVE, ranks[r, f] & POSITIVE
+                own[2 * f + 1, j] = (ranks[x, f] + 1) & POSITIVE
+                other[2 * f + 1, j] = (ranks[r, f] + 1) & POSITIVE
+            for k in range(len(sensitive)):
+                f = 2 * sensitive[k]
+                own[f, j], own[f + 1, j], other[f, j], other[f + 1, j] = 0, 0, POSITIVE, POSITIVE
+        for t in range(partings.shape[1]):
+            for j in range(n):
+                here[j] = descent.roots[t]
+            for _ in range(descent.depth[t]):
+                if len(table):
+                    for j in range(n):
+                        node = here[j]
+                        one = _goes_right(line, bound, starts, table, node, own, j)
+                        if one == _goes_right(line, bound, starts, table, node, other, j):
+                            here[j] = child[2 * node + int(one)]
+                else:
+                    for j in range(n):
+                        node = here[j]
+                        one = own[line[node], np.uint64(j)] > bound[node]
+                        parts = one != (other[line[node], np.uint64(j)] > bound[node])
+                        # Unsigned, so that no index is looked at for being negative.
+                        next_one = child[np.uint64(2 * node) + np.uint64(one)]
+                        here[j] = node if parts else next_one
+            for j in range(n):
+                partings[block, t, j] = here[j]
 
 
 @inner
@@ -322,17 +345,12 @@ def _goes_right(
     return block[line[node], j] > bound[node]  # type: ignore[no-any-return]
 
 
-@compiled
 def leaf_sums(descent: Descent, value: Floats, ranks: Codes) -> Floats:
     """Return the sum of the leaves that each row reaches; no feature is the attribute's."""
-    sums = np.zeros(len(ranks))
-    blocks = np.empty((2, 2 * ranks.shape[1], BLOCK), dtype=np.int32)
-    leaves = np.empty((len(descent.roots), BLOCK), dtype=np.int32)
-    for start in range(0, len(ranks), BLOCK):
-        rows = np.arange(start, min(start + BLOCK, len(ranks)))
+    sums = np.empty(len(ranks))
+    for start in range(0, len(ranks), _ROWS):
+        rows = np.arange(start, min(start + _ROWS, len(ranks)))
         # A row never parts from itself.
-        find_partings(descent, len(leaves), ranks, rows, rows, blocks, leaves)
-        for t in range(len(leaves)):
-            for j in range(len(rows)):
-                sums[start + j] += value[leaves[t, j]]
+        leaves = find_partings(descent, len(descent.roots), ranks, rows, rows)
+        sums[rows] = value[leaves].sum(axis=1).ravel()[: len(rows)]
     return sums

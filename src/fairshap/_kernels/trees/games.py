@@ -1,34 +1,52 @@
 """Tables with one number for each coalition of a game, and the gaps between its outputs."""
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairshap._kernels.compiling import inner, inner_in_any_order
-from fairshap._kernels.trees.paths import MET, MOST_PLAYERS, OTHER, OWN
+from fairshap._kernels.trees.ensemble import Output
+from fairshap._kernels.trees.paths import MET, MOST_PLAYERS, OTHER, OWN, VALUE
 from fairshap._typing import Floats, Ints
 
 # The coalitions of the lowest players, five of them, whose products are taken side by side.
 LANES = 32
 # The bits of a coalition that are looked up at a time.
 _DIGIT = 10
-# The coalitions that are finished before the next are begun: they fit into the first and the second cache.
-_INNER, _OUTER = 1 << 11, 1 << 16
+# The coalitions that are finished before the next are begun, which fit into the first cache, and how many
+# times as many are finished then.
+_INNER, _WIDER = 1 << 11, 32
+# Numbers between the tables of a room: those at powers of two would contend for the same lines of the cache.
+_GAP = 40
+#: The tables of a room beside one for each value of the attribute.
+N_TABLES = 7
+# False, but no literal: kernels are compiled for literals apart.
+NO: Any = np.bool_(False)
+# In place of a value of the attribute: no path is met by it.
+NO_VALUE = MOST_PLAYERS
 
 
 class Room(NamedTuple):
     """What solving a game works in: tables by coalition, and the places that players get in them."""
 
-    base: Floats
-    level: Floats
-    direct: Floats
-    difference: Floats
-    risk: Floats
-    by_level: Floats
-    by_difference: Floats
+    #: shape (tables, coalitions)
+    tables: Floats
+    #: shape (players,)
     sums: Floats
     place: Ints
     moved: Ints
+
+
+def make_room(most: int, n_alternatives: int) -> Room:
+    """Return room for games of so many players and values of the attribute."""
+    size = max(1 << max(most, 0), LANES)
+    return Room(
+        np.empty((N_TABLES + n_alternatives, size + _GAP)),
+        np.empty(max(most, 0)),
+        np.empty(MOST_PLAYERS, dtype=np.int64),
+        np.zeros((MOST_PLAYERS // _DIGIT + 1, 1 << _DIGIT), dtype=np.int64),
+    )
 
 
 @inner
@@ -42,24 +60,6 @@ def count_bits(bits: int) -> int:
 
 
 @inner
-def make_room(most: int, n_alternatives: int) -> Room:
-    """Return room for games of so many players and values of the attribute."""
-    size = max(1 << most, LANES)
-    return Room(
-        np.empty(size),
-        np.empty(size),
-        np.empty(size),
-        np.empty((n_alternatives, size)),
-        np.empty(size),
-        np.empty(size),
-        np.empty(size),
-        np.empty(most),
-        np.empty(MOST_PLAYERS, dtype=np.int64),
-        np.zeros((MOST_PLAYERS // _DIGIT + 1, 1 << _DIGIT), dtype=np.int64),
-    )
-
-
-@inner
 def players_of_difference(masks: Ints, everyone: int) -> int:
     """Return the players on whom it depends what difference the attribute makes."""
     players = 0
@@ -70,15 +70,14 @@ def players_of_difference(masks: Ints, everyone: int) -> int:
 
 
 @inner
-def arrange(masks: Ints, q: int, everyone: int, room: Room) -> int:
+def arrange(masks: Ints, q: int, everyone: int, place: Ints, moved: Ints) -> int:
     """Give the players of the level the low bits and those of the difference the high ones.
 
-    Return how many the latter are.
+    Return how many the former are.
     """
     players = players_of_difference(masks, everyone)
     n_level = q - count_bits(players)
     low, high = 0, n_level
-    place, moved = room.place, room.moved
     for s in range(q):
         if players >> s & 1:
             place[s] = high
@@ -93,17 +92,60 @@ def arrange(masks: Ints, q: int, everyone: int, room: Room) -> int:
             for bits in range(known):
                 moved[digit, known + bits] = moved[digit, bits] | 1 << place[s]
         for k in range(len(masks)):
-            masks[k, OWN] = _move_bits(masks[k, OWN], q, moved)
-            masks[k, OTHER] = _move_bits(masks[k, OTHER], q, moved)
-    return q - n_level
+            for kind in range(OTHER + 1):
+                bits = masks[k, kind]
+                result = moved[0, bits & ((1 << _DIGIT) - 1)]
+                for digit in range(1, (q + _DIGIT - 1) // _DIGIT):
+                    result |= moved[digit, bits >> (digit * _DIGIT) & ((1 << _DIGIT) - 1)]
+                masks[k, kind] = result
+    return n_level
 
 
 @inner
-def _move_bits(bits: int, q: int, moved: Ints) -> int:
-    result = moved[0, bits & ((1 << _DIGIT) - 1)]
-    for digit in range(1, (q + _DIGIT - 1) // _DIGIT):
-        result |= moved[digit, bits >> (digit * _DIGIT) & ((1 << _DIGIT) - 1)]
-    return result  # type: ignore[no-any-return]
+def sum_paths(
+    masks: Ints,
+    amounts: Floats,
+    value: int,
+    against: int,
+    first: int,
+    constant: float,
+    margins: Floats,
+    direct: Floats,
+) -> None:
+    """Write every coalition's margin for a value of the attribute, less that for another one.
+
+    The players are those from bit ``first`` on.
+    """
+    for j in range(len(margins)):
+        margins[j] = 0.0
+    used = NO
+    for k in range(len(masks)):
+        sign = (masks[k, MET] >> value & 1) - (masks[k, MET] >> against & 1)
+        if sign == 0:
+            continue
+        own, other, amount = masks[k, OWN] >> first, masks[k, OTHER] >> first, sign * amounts[k, VALUE]
+        free = (len(margins) - 1) & ~(own | other)
+        # The coalitions that the path is open to may be fewer than those that cancel it elsewhere.
+        is_direct = count_bits(free) < count_bits(other)
+        if is_direct and not used:
+            used = ~NO
+            for j in range(len(margins)):
+                direct[j] = 0.0
+        part = free if is_direct else other
+        while True:
+            if is_direct:
+                direct[own | part] += amount
+            else:
+                # The sums that follow cancel the value wherever one of ``other`` takes part.
+                margins[own | part] += -amount if count_bits(part) & 1 else amount
+            if part == 0:
+                break
+            part = (part - 1) & (free if is_direct else other)
+    margins[0] += constant
+    subset_sums(margins)
+    if used:
+        for j in range(len(margins)):
+            margins[j] += direct[j]
 
 
 @inner
@@ -123,59 +165,58 @@ def subset_sums(values: Floats) -> None:
 def subset_products(values: Floats, step: int) -> None:
     """Replace the value of each coalition by the product over its subsets.
 
-    The players below bit ``step`` have been done.
+    The players below bit ``step`` have been done. Two are done at a time, which halves what is read and
+    written, first within parts that fit into the cache.
     """
-    size = len(values)
-    near, far = min(size, _INNER), min(size, _OUTER)
-    for outer in range(0, size, far):
-        for start in range(outer, outer + far, near):
-            _multiply_up(values[start : start + near], step)
-        _multiply_up(values[outer : outer + far], near)
-    _multiply_up(values, far)
-
-
-@inner
-def _multiply_up(values: Floats, step: int) -> None:
-    """Do the players from bit ``step`` on, two at a time, which halves what is read and written."""
-    size = len(values)
-    while 4 * step <= size:
-        for start in range(0, size, 4 * step):
-            # As four arrays, so that the compiler sees that they do not overlap.
-            none, first = values[start : start + step], values[start + step : start + 2 * step]
-            second = values[start + 2 * step : start + 3 * step]
-            both = values[start + 3 * step : start + 4 * step]
-            for k in range(step):
-                one, other = first[k] * none[k], second[k] * none[k]
-                both[k] = both[k] * second[k] * one
-                first[k], second[k] = one, other
-        step *= 4
-    if step < size:
-        lower, upper = values[:step], values[step : 2 * step]
-        for k in range(step):
-            upper[k] *= lower[k]
+    size, width = len(values), _INNER
+    while step < size:
+        width = width if width < size else size
+        for begin in range(0, size, width):
+            near = step
+            while near < width:
+                is_single = 2 * near == width
+                for start in range(begin, begin + width, 4 * near):
+                    # As four arrays, so that the compiler sees that they do not overlap.
+                    none, first = values[start : start + near], values[start + near : start + 2 * near]
+                    second = values[start + 2 * near : start + 3 * near]
+                    both = values[start + 3 * near : start + 4 * near]
+                    if is_single:
+                        for k in range(near):
+                            first[k] *= none[k]
+                    else:
+                        for k in range(near):
+                            one, other = first[k] * none[k], second[k] * none[k]
+                            both[k] = both[k] * second[k] * one
+                            first[k], second[k] = one, other
+                near *= 4
+        step, width = width, width * _WIDER
 
 
 @inner
 def logistic(margin: float) -> float:
     """Return ``1 / (1 + exp(-margin))``, also where the exponential would overflow."""
-    odds = np.exp(-abs(margin))
-    return (1.0 if margin >= 0 else odds) / (1.0 + odds)  # type: ignore[no-any-return]
-
-
-@inner
-def join_gap(risk: float, gap: float, n: int, is_mean: bool) -> float:
-    """Return the risk with one of n gaps more: their mean or the largest."""
-    return risk + gap / n if is_mean else max(risk, gap)
+    odds = math.exp(-margin if margin >= 0 else margin)
+    return (1.0 if margin >= 0 else odds) / (1.0 + odds)
 
 
 @inner
 def risk_of_outputs(outputs: Floats, contrasts: Ints, is_mean: bool) -> float:
     """Return the mean or the largest gap between two outputs that are compared."""
-    risk = 0.0
+    total, largest = 0.0, 0.0
     for c in range(len(contrasts)):
         gap = abs(outputs[contrasts[c, 0]] - outputs[contrasts[c, 1]])
-        risk = join_gap(risk, gap, len(contrasts), is_mean)
-    return risk
+        total += gap
+        largest = gap if gap > largest else largest
+    return total / len(contrasts) if is_mean else largest
+
+
+@inner
+def risk_of_margins(output: Output, margins: Floats, outputs: Floats) -> float:
+    """Return the risk of a coalition with these margins, one for each value of the attribute."""
+    for a in range(len(outputs)):
+        margin = output.base + output.scale * margins[a]
+        outputs[a] = logistic(margin) if output.is_logistic else margin
+    return risk_of_outputs(outputs, output.contrasts, output.is_mean)
 
 
 @inner

@@ -3,13 +3,12 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, inner
-from fairshap._kernels.trees.ensemble import Walker
-from fairshap._kernels.trees.enumeration import NO_VALUE, sum_paths
-from fairshap._kernels.trees.paths import MET, OTHER, OWN, VALUE, make_desk, read_pair
+from fairshap._kernels.trees.ensemble import Output, Walker
+from fairshap._kernels.trees.games import NO_VALUE, sum_paths
+from fairshap._kernels.trees.paths import MET, OTHER, OWN, VALUE, Pairs, make_pairs, read_pair
 from fairshap._typing import Codes, Floats, Ints
 
 
-@compiled
 def tabulate_margins(
     walker: Walker,
     rows: Ints,
@@ -25,16 +24,23 @@ def tabulate_margins(
     (pairs, q), names all players that the rows of a pair differ by. ``coalitions`` are bits in that order:
     who keeps the row's value; without any, all 2^q are tabulated.
     """
-    q, output = active.shape[1], walker.output
-    desk = make_desk(walker)
-    direct = np.empty(0 if len(coalitions) else 1 << q)
-    for i in range(len(rows)):
+    direct = np.empty(0 if len(coalitions) else 1 << active.shape[1])
+    pairs = make_pairs(walker, rows, references, switched)
+    _tabulate_margins(pairs, walker.output, active, coalitions, direct, margins)
+
+
+@compiled
+def _tabulate_margins(
+    pairs: Pairs, output: Output, active: Codes, coalitions: Ints, direct: Floats, margins: Floats
+) -> None:
+    q, desk = active.shape[1], pairs.desk
+    for i in range(len(pairs.rows)):
         for k in range(q):
             desk.slot_of[active[i, k]] = k
             desk.active[k] = active[i, k]
-        _, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, q, True)
+        _, n, constant, _, _ = read_pair(pairs, i, q, True)
         masks, amounts = desk.masks[:n], desk.amounts[:n]
-        for a in range(switched.shape[1]):
+        for a in range(margins.shape[1]):
             table = margins[i, a]
             if len(coalitions):
                 _sum_open(masks, amounts, a, coalitions, constant, table)

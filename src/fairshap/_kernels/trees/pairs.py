@@ -3,14 +3,19 @@
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, inner, inner_in_any_order
-from fairshap._kernels.trees.ensemble import Output, Walker
-from fairshap._kernels.trees.enumeration import NO_VALUE, solve_game, sum_paths
+from fairshap._kernels.trees.ensemble import Output, Walker, Ways
+from fairshap._kernels.trees.enumeration import is_safe, solve_by_products, solve_by_sums
 from fairshap._kernels.trees.games import (
+    N_TABLES,
+    NO_VALUE,
+    Room,
     count_bits,
     logistic,
     make_room,
     players_of_difference,
+    risk_of_margins,
     risk_of_outputs,
+    sum_paths,
 )
 from fairshap._kernels.trees.paths import (
     BOUND,
@@ -21,8 +26,9 @@ from fairshap._kernels.trees.paths import (
     OTHER,
     OWN,
     VALUE,
+    Pairs,
     goes_right,
-    make_desk,
+    make_pairs,
     read_pair,
 )
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
@@ -34,7 +40,6 @@ def count_players(walker: Walker, rows: Ints, references: Ints, switched: Codes,
     solve_pairs(walker, rows, references, switched, none, -1, rows, counts, nobody, none, none, none)
 
 
-@compiled
 def solve_pairs(
     walker: Walker,
     rows: Ints,
@@ -57,29 +62,93 @@ def solve_pairs(
     who they are and their values; the risks of the full and the empty coalition. If ``most`` is -1, only
     ``counts`` is written, with the players that must be enumerated.
     """
-    n_alternatives, output = switched.shape[1], walker.output
-    room, desk = make_room(max(most, 0), n_alternatives), make_desk(walker)
-    for i in range(len(rows)):
-        q, n, constant, low, high = read_pair(walker, rows, references, switched, i, desk, 0, False)
+    output, n_alternatives = walker.output, switched.shape[1]
+    pairs, room = make_pairs(walker, rows, references, switched), make_room(most, n_alternatives)
+    outputs = np.empty(n_alternatives)
+    if not output.is_logistic:
+        _solve_by_sums(pairs, output, weights, most, room, outputs, begin, counts, active, phi, full, empty)
+        return
+    _solve_by_products(pairs, output, weights, most, room, begin, counts, active, phi, full, empty)
+    left = np.flatnonzero(np.isnan(full))
+    if len(left):
+        known = counts[left], active, phi, full[left], empty[left]
+        switched = switched[left] if len(switched) > 1 else switched
+        pairs = make_pairs(walker, rows[left], references[left], switched)
+        _solve_by_sums(pairs, output, weights, most, room, outputs, begin[left], *known)
+        full[left], empty[left] = known[3:]
+
+
+@compiled
+def _solve_by_products(
+    pairs: Pairs,
+    output: Output,
+    weights: Floats,
+    most: int,
+    room: Room,
+    begin: Ints,
+    counts: Codes,
+    active: Codes,
+    phi: Floats,
+    full: Floats,
+    empty: Floats,
+) -> None:
+    """Solve the games of a model with a link; the full risk is NaN where exponentials would overflow."""
+    desk, n_alternatives = pairs.desk, pairs.switched.shape[1]
+    for i in range(len(pairs.rows)):
+        q, n, constant, low, high = read_pair(pairs, i, 0, False)
         masks, amounts = desk.masks[:n], desk.amounts[:n]
         # Too many players may leave no path that is finished.
         counts[i] = q if n or q > MOST_PLAYERS else 0
         if most < 0:
-            if n and q <= MOST_PLAYERS and not output.is_logistic:
-                counts[i] = count_bits(players_of_difference(masks, (1 << n_alternatives) - 1))
             continue
         full[i], empty[i] = 0.0, 0.0
         if n:
             constant += output.base / output.scale
-            largest, values = max(abs(constant + low), abs(constant + high)), phi[begin[i] : begin[i] + q]
-            full[i], empty[i] = solve_game(
-                masks, amounts, constant, largest, q, n_alternatives, output, weights, room, values
-            )
+            values = phi[begin[i] : begin[i] + q]
+            full[i] = np.nan
+            if is_safe(amounts, constant, constant + low, constant + high, output.scale):
+                full[i], empty[i] = solve_by_products(
+                    masks, amounts, constant, q, n_alternatives, output, weights, room, values
+                )
             for s in range(q):
                 active[begin[i] + s] = desk.active[s]
 
 
 @compiled
+def _solve_by_sums(
+    pairs: Pairs,
+    output: Output,
+    weights: Floats,
+    most: int,
+    room: Room,
+    outputs: Floats,
+    begin: Ints,
+    counts: Codes,
+    active: Codes,
+    phi: Floats,
+    full: Floats,
+    empty: Floats,
+) -> None:
+    """Solve any games; without a link only those players are counted that the difference depends on."""
+    desk = pairs.desk
+    for i in range(len(pairs.rows)):
+        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
+        masks, amounts = desk.masks[:n], desk.amounts[:n]
+        counts[i] = q if n or q > MOST_PLAYERS else 0
+        if most < 0:
+            if n and q <= MOST_PLAYERS:
+                counts[i] = count_bits(players_of_difference(masks, (1 << len(outputs)) - 1))
+            continue
+        full[i], empty[i] = 0.0, 0.0
+        if n:
+            values = phi[begin[i] : begin[i] + q]
+            full[i], empty[i] = solve_by_sums(
+                masks, amounts, constant, q, outputs, output, weights, room, values
+            )
+            for s in range(q):
+                active[begin[i] + s] = desk.active[s]
+
+
 def choose_players(
     walker: Walker,
     rows: Ints,
@@ -102,17 +171,37 @@ def choose_players(
     ``tolerance`` are equal. Of equally good choices the one with the fewest cells is taken, and of these the
     one with the earliest player that not all of them have.
     """
-    n_alternatives, size = switched.shape[1], 1 << most
-    margins, direct, spent = np.empty((n_alternatives, size)), np.empty(size), np.empty(size)
-    count, outputs = np.empty(size, dtype=np.int64), np.empty(n_alternatives)
-    taken, cost = np.empty(most, dtype=np.int64), np.empty(most)
-    desk = make_desk(walker)
-    for i in range(len(rows)):
-        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, 0, False)
+    pairs, room = make_pairs(walker, rows, references, switched), make_room(most, switched.shape[1])
+    _choose_players(
+        pairs, walker.output, cells, prices, most_cells, most, tolerance, room,
+        np.empty(1 << most, dtype=np.int64), np.empty(most), np.empty(switched.shape[1]), replaced, risks,
+    )  # fmt: skip
+
+
+@compiled
+def _choose_players(
+    pairs: Pairs,
+    output: Output,
+    cells: AnyCodes,
+    prices: Floats,
+    most_cells: int,
+    most: int,
+    tolerance: float,
+    room: Room,
+    count: Ints,
+    cost: Floats,
+    outputs: Floats,
+    replaced: Bools,
+    risks: Floats,
+) -> None:
+    desk, direct, spent, taken = pairs.desk, room.tables[0], room.tables[1], room.place
+    margins = room.tables[N_TABLES:]
+    for i in range(len(pairs.rows)):
+        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
         replaced[i, :] = False
         risks[i, :] = np.nan if q > most else 0.0
         if n and q <= most:
-            for a in range(n_alternatives):
+            for a in range(len(outputs)):
                 sum_paths(
                     desk.masks[:n], desk.amounts, a, NO_VALUE, 0, constant, margins[a, : 1 << q], direct
                 )
@@ -120,7 +209,7 @@ def choose_players(
                 taken[s] = cells[i, desk.active[s]]
                 cost[s] = taken[s] * prices[desk.active[s]]
             mask, risks[i, 0], risks[i, 1] = _best(
-                *(walker.output, margins, desk.active, taken[:q], cost),
+                *(output, margins, desk.active, taken[:q], cost),
                 *(most_cells, tolerance, count, spent, outputs),
             )
             for s in range(q):
@@ -142,7 +231,7 @@ def _best(
 ) -> tuple[int, float, float]:
     """Return whom to replace, as bits, and the risk before and after."""
     everyone = (1 << len(cells)) - 1
-    before = _risk(output, margins[:, everyone], outputs)
+    before = risk_of_margins(output, margins[:, everyone], outputs)
     # A coalition's margin is read once; then the total of what it leaves out takes its place.
     totals, lowest = margins[0], before
     count[0], spent[0] = 0, 0.0
@@ -156,7 +245,7 @@ def _best(
         spent[mask] = spent[mask ^ first] + cost[s]
         total = np.inf
         if 0 <= count[mask] <= most_cells and spent[mask] <= lowest + tolerance:
-            total = _risk(output, margins[:, everyone ^ mask], outputs) + spent[mask]
+            total = risk_of_margins(output, margins[:, everyone ^ mask], outputs) + spent[mask]
             lowest = min(lowest, total)
         totals[everyone ^ mask] = total
     if before <= lowest + tolerance:
@@ -183,16 +272,6 @@ def _comes_first(mask: int, other: int, active: Codes) -> bool:
     return bool(mask >> earliest & 1)
 
 
-@inner
-def _risk(output: Output, margins: Floats, outputs: Floats) -> float:
-    """Return the risk of a coalition with these margins, one for each value of the attribute."""
-    for a in range(len(outputs)):
-        margin = output.base + output.scale * margins[a]
-        outputs[a] = logistic(margin) if output.is_logistic else margin
-    return risk_of_outputs(outputs, output.contrasts, output.is_mean)
-
-
-@compiled
 def coalition_risks(
     walker: Walker,
     rows: Ints,
@@ -207,23 +286,43 @@ def coalition_risks(
     The first parameters are those of :func:`solve_pairs`. ``coalitions``, of shape (coalitions, q), says
     whether a pair's player keeps the row's value; all pairs have q players with different ranks.
     """
-    slot, place_of = np.empty(len(walker.player), np.int32), np.full(walker.n_players, -1, np.int32)
-    place = np.empty(MOST_PLAYERS, dtype=np.int32)
-    margins, outputs = np.empty(switched.shape[1]), np.empty(switched.shape[1])
-    desk = make_desk(walker)
-    for i in range(len(rows)):
-        x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
-        n_players = _number_players(walker.player, x, r, slot, place_of, active[i])
-        q, n, constant, _, _ = read_pair(walker, rows, references, switched, i, desk, 0, False)
+    slot, place_of = np.empty(len(walker.ways.player), np.int32), np.full(walker.n_players, -1, np.int32)
+    n_alternatives, n_leaves = switched.shape[1], walker.n_leaves
+    _coalition_risks(
+        make_pairs(walker, rows, references, switched), walker.output, np.empty((2, n_leaves), np.int64),
+        np.empty((n_alternatives, n_leaves)), slot, place_of, np.empty(MOST_PLAYERS, np.int32),
+        np.empty((2, n_alternatives)), coalitions, active, risks,
+    )  # fmt: skip
+
+
+@compiled
+def _coalition_risks(
+    pairs: Pairs,
+    output: Output,
+    bits: Ints,
+    values: Floats,
+    slot: Codes,
+    place_of: Codes,
+    place: Codes,
+    room: Floats,
+    coalitions: Bools,
+    active: Codes,
+    risks: Floats,
+) -> None:
+    ways, desk, switched, margins, outputs = pairs.ways, pairs.desk, pairs.switched, room[0], room[1]
+    for i in range(len(pairs.rows)):
+        x, r = ways.ranks[pairs.rows[i]], ways.ranks[pairs.references[i]]
+        n_players = _number_players(ways.player, x, r, slot, place_of, active[i])
+        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
         if q > MOST_PLAYERS:
-            values = switched[i if len(switched) > 1 else 0]
-            _walk_coalitions(walker, x, r, values, slot, coalitions, margins, outputs, risks[i])
+            theirs = switched[i if len(switched) > 1 else 0]
+            _walk_coalitions(ways, output, x, r, theirs, slot, coalitions, margins, outputs, risks[i])
         else:
             for s in range(q):
                 place[s] = place_of[desk.active[s]]
             _sum_coalitions(
-                *(walker.output, desk.masks[:n], desk.amounts, constant, place[:q]),
-                *(coalitions, outputs, risks[i]),
+                *(output, desk.masks[:n], desk.amounts, constant, place[:q]),
+                *(bits[:, :n], values[:, :n], coalitions, outputs, risks[i]),
             )
         for k in range(n_players):
             place_of[active[i, k]] = -1
@@ -255,18 +354,18 @@ def _sum_coalitions(
     amounts: Floats,
     constant: float,
     place: Codes,
+    bits: Ints,
+    values: Floats,
     coalitions: Bools,
     outputs: Floats,
     risks: Floats,
 ) -> None:
     """Write the risks of coalitions from the paths that are open to them; slot s is player ``place[s]``."""
-    own, named = np.empty(len(masks), dtype=np.int64), np.empty(len(masks), dtype=np.int64)
-    values = np.zeros((len(outputs), len(masks)))
+    own, named = bits[0], bits[1]
     for k in range(len(masks)):
         own[k], named[k] = masks[k, OWN], masks[k, OWN] | masks[k, OTHER]
         for a in range(len(outputs)):
-            if masks[k, MET] >> a & 1:
-                values[a, k] = output.scale * amounts[k, VALUE]
+            values[a, k] = output.scale * amounts[k, VALUE] if masks[k, MET] >> a & 1 else 0.0
     for c in range(len(coalitions)):
         coalition = 0
         for s in range(len(place)):
@@ -289,7 +388,8 @@ def _sum_open(own: Ints, named: Ints, values: Floats, coalition: int) -> float:
 
 @inner
 def _walk_coalitions(
-    walker: Walker,
+    ways: Ways,
+    output: Output,
     x: Codes,
     r: Codes,
     switched: Codes,
@@ -300,8 +400,8 @@ def _walk_coalitions(
     risks: Floats,
 ) -> None:
     """Write the risks of coalitions of more players than paths can name, one row through the trees each."""
-    nodes, starts, table = walker.nodes, walker.table_start, walker.table
-    roots, n_switching = walker.descent.roots, walker.descent.n_switching
+    nodes, starts, table = ways.nodes, ways.table_start, ways.table
+    roots, n_switching = ways.roots, ways.n_switching
     for c in range(len(coalitions)):
         margins[:] = 0.0
         shared = 0.0
@@ -318,9 +418,9 @@ def _walk_coalitions(
                     start = starts[node] if len(table) else -1
                     node = nodes[node, LEFT + int(goes_right(line, nodes[node, BOUND], start, table, rank))]
                 if t < n_switching:
-                    margins[a] += walker.leaf[node, VALUE]
+                    margins[a] += ways.leaf[node, VALUE]
                 else:
-                    shared += walker.leaf[node, VALUE]
+                    shared += ways.leaf[node, VALUE]
         for a in range(len(margins)):
             margins[a] += shared
-        risks[c] = _risk(walker.output, margins, outputs)
+        risks[c] = risk_of_margins(output, margins, outputs)

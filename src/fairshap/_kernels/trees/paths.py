@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairshap._kernels.compiling import inlined, inner
-from fairshap._kernels.trees.ensemble import BLOCK, POSITIVE, Walker, find_partings
+from fairshap._kernels.trees.ensemble import BLOCK, POSITIVE, Walker, Ways, find_partings
 from fairshap._typing import Bools, Codes, Floats, Ints
 
 # A coalition is the bits of one number.
@@ -64,7 +64,7 @@ def _walk(
         top -= 1
         while nodes[node, LEFT] != node:
             asked, bound = nodes[node, LINE], nodes[node, BOUND]
-            line, start = max(asked, ~asked), starts[node] if len(table) else -1
+            line, start = asked if asked >= 0 else ~asked, starts[node] if len(table) else -1
             if asked < 0:
                 right = 0
                 for a in range(len(switched)):
@@ -108,10 +108,6 @@ def _walk(
 class Desk(NamedTuple):
     """What reading pairs works in."""
 
-    #: shape (trees, BLOCK): where the rows of each pair of a block part, as ``find_partings`` writes it
-    partings: Codes
-    #: shape (2, 2 features, BLOCK): the ranks of these rows
-    blocks: Codes
     #: shape (players,): the slot of each player, -1 between pairs
     slot_of: Codes
     #: shape (MOST_PLAYERS,): the player of each slot
@@ -123,61 +119,61 @@ class Desk(NamedTuple):
     stack: Ints
 
 
-@inner
-def make_desk(walker: Walker) -> Desk:
-    """Return room for reading pairs, one after the other."""
-    return Desk(
-        np.empty((walker.n_trees, BLOCK), dtype=np.int32),
-        np.empty((2, 2 * len(walker.player), BLOCK), dtype=np.int32),
+class Pairs(NamedTuple):
+    """Pairs of rows of a walker's table, and what reading them takes."""
+
+    ways: Ways
+    desk: Desk
+    #: shape (blocks, trees, BLOCK): where the rows of each pair part, as ``find_partings`` returns it
+    partings: Codes
+    #: shape (pairs,): positions in the table
+    rows: Ints
+    references: Ints
+    #: shape (pairs or 1, alternatives, features): the attribute's ranks for the values that are compared
+    switched: Codes
+
+
+def make_pairs(walker: Walker, rows: Ints, references: Ints, switched: Codes) -> Pairs:
+    """Return pairs to be read, one after the other."""
+    desk = Desk(
         np.full(walker.n_players, -1, dtype=np.int32),
         np.empty(MOST_PLAYERS, dtype=np.int32),
         np.empty((walker.n_leaves, 3), dtype=np.int64),
         np.empty((walker.n_leaves, 3)),
         np.empty((walker.depth + 2, 4), dtype=np.int64),
     )
+    partings = find_partings(walker.descent, walker.n_trees, walker.ways.ranks, rows, references)
+    return Pairs(walker.ways, desk, partings, rows, references, switched)
 
 
 @inner
-def read_pair(
-    walker: Walker,
-    rows: Ints,
-    references: Ints,
-    switched: Codes,
-    i: int,
-    desk: Desk,
-    q: int,
-    needs_level: bool,
-) -> tuple[int, int, float, float, float]:
+def read_pair(pairs: Pairs, i: int, q: int, needs_level: bool) -> tuple[int, int, float, float, float]:
     """Write the paths of pair i; return how many players and paths there are, the rest, and a range.
 
-    Pairs must be read in their order. A tree is walked from where the rows part. Where they do not, or where
+    A tree is walked from where the rows part. Where they do not, or where
     all coalitions end in one leaf, that leaf goes to the rest. There are no paths where the attribute makes
     no difference to any coalition, and no risk then, unless the level is needed by itself. The sum over the
     paths is in the range for every coalition. The first q players have their slots on the desk already.
     """
-    partings, slot_of, active, stack = desk.partings, desk.slot_of, desk.active, desk.stack
-    if i % BLOCK == 0:
-        own, other = rows[i : i + BLOCK], references[i : i + BLOCK]
-        find_partings(walker.descent, walker.n_trees, walker.ranks, own, other, desk.blocks, partings)
-    x, r = walker.ranks[rows[i]], walker.ranks[references[i]]
+    ways, desk, partings, switched = pairs.ways, pairs.desk, pairs.partings, pairs.switched
+    slot_of, active, masks, amounts = desk.slot_of, desk.active, desk.masks, desk.amounts
+    nodes, leaf = ways.nodes, ways.leaf
+    x, r = ways.ranks[pairs.rows[i]], ways.ranks[pairs.references[i]]
     values = switched[i if len(switched) > 1 else 0]
-    masks, amounts, nodes, leaf = desk.masks, desk.amounts, walker.nodes, walker.leaf
-    starts, table, player = walker.table_start, walker.table, walker.player
-    n_switching = walker.descent.n_switching
     everyone = (1 << len(values)) - 1
     n, constant, low, high = 0, 0.0, 0.0, 0.0
     differs = needs_level
-    for t in range(len(partings)):
-        if t >= n_switching and not differs:
+    for t in range(partings.shape[1]):
+        if t >= ways.n_switching and not differs:
             break
-        node = partings[t, i % BLOCK]
+        node = partings[i // BLOCK, t, i % BLOCK]
         if nodes[node, LEFT] == node:
             constant += leaf[node, VALUE]
         elif q <= MOST_PLAYERS:
             known = n
             q, n = _walk(
-                nodes, starts, table, leaf, player, node, x, r, values, everyone,
-                slot_of, active, q, masks, amounts, n, stack,
+                nodes, ways.table_start, ways.table, leaf, ways.player, node, x, r, values, everyone,
+                slot_of, active, q, masks, amounts, n, desk.stack,
             )  # fmt: skip
             if n == known + 1:
                 constant += amounts[known, VALUE]
@@ -186,9 +182,10 @@ def read_pair(
             least, most = np.inf, -np.inf
             for k in range(known, n):
                 differs |= masks[k, MET] != everyone
-                least, most = min(least, amounts[k, VALUE]), max(most, amounts[k, VALUE])
+                value = amounts[k, VALUE]
+                least, most = value if value < least else least, value if value > most else most
             low += least
             high += most
-    for s in range(min(q, MOST_PLAYERS)):
+    for s in range(q if q < MOST_PLAYERS else MOST_PLAYERS):
         slot_of[active[s]] = -1
     return q, n if differs else 0, constant, low, high
