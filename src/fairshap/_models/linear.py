@@ -12,13 +12,14 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 
 from fairshap._frames import Table
 from fairshap._models.probing import (
-    ENCODED_CELLS,
     N_CHECKED,
     TOLERANCE,
     check_outputs,
     check_sources,
+    condense,
     find_owners,
     one_by_one,
+    rows_of_values,
     to_numbers,
     transform,
 )
@@ -74,7 +75,7 @@ def _read_head(
 def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
     """Return the margins of a linear model behind some steps; they are not checked.
 
-    Each part of the table is encoded once, and a sparse matrix stays one.
+    Each value of a column is encoded once, and a sparse matrix stays one.
     """
     # sparsify() makes a sparse matrix of them.
     weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
@@ -87,17 +88,19 @@ def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
     owned, unowned = owner >= 0, owner < 0
     by_column = np.zeros((len(weights), len(owner), len(table.names)))
     by_column[:, owned, owner[owned]] = weights[:, owned]
+    values, which = condense(table)
     terms = np.empty((len(weights), table.n_rows, len(table.names)))
-    size = max(1, ENCODED_CELLS // len(owner))
-    for start in range(0, table.n_rows, size):
-        rows = np.arange(start, min(start + size, table.n_rows))
-        encoded = transform(steps, rows_of(table, rows))
+    of_values = np.empty((len(weights), max(len(rows) for rows in values), len(table.names)))
+    for wanted, rows in rows_of_values(values, len(owner)):
+        encoded = transform(steps, table.store.mix(rows))
         is_sparse = hasattr(encoded, "tocsr")
         encoded = csr_array(encoded) if is_sparse else to_numbers(encoded)
         if (to_numbers(encoded[:, unowned]) != probes[0, unowned]).any():
             raise NotNativeError("a feature varies with no column by itself")
-        for of_margin, part in zip(terms, by_column, strict=True):
-            of_margin[rows] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
+        for of_margin, part in zip(of_values, by_column, strict=True):
+            of_margin[wanted] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
+    for column, codes in enumerate(which):
+        terms[:, :, column] = of_values[:, codes, column]
     constants = np.ravel(head.intercept_) + weights[:, unowned] @ probes[0, unowned]
     return LinearTable(terms, constants)
 
