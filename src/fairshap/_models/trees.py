@@ -68,6 +68,8 @@ class Ensemble:
     link: str = "logistic"
     #: The margin is so many times the model's ``decision_function``; None if it has none.
     factor: float | None = None
+    #: Whether it sums in 32 bits, as no other library than XGBoost does.
+    is_single: bool = False
     #: The number that the model takes for a missing value, beside NaN.
     missing: float = np.nan
     #: Where there are several margins: the one that each tree adds to, or what each leaf adds to all.
@@ -261,6 +263,7 @@ def _from_xgboost(model: Any) -> Ensemble:
         strict=True,
         base=tuple(np.broadcast_to(base, n_margins).tolist()),
         link=link,
+        is_single=True,
         missing=float(model.missing),
         margin_of=np.array(content["tree_info"][: len(trees)]) if n_margins > 1 else None,
     )

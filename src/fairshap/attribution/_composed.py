@@ -17,8 +17,9 @@ from fairshap._models.scorer import risk_of_scores
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._calls import Game, in_parts
 
-# The margins that a thread holds at a time: 512 Ki of them are 4 MiB; and the values of a batch.
-_CELLS, _BATCH = 1 << 19, 1 << 22
+# The margins that a thread holds at a time, and of how many pairs at most, so that all threads have some:
+# 512 Ki of them are 4 MiB. And the values of a batch.
+_CELLS, _PAIRS, _BATCH = 1 << 19, 1 << 10, 1 << 22
 
 
 class ComposedGame:
@@ -26,13 +27,12 @@ class ComposedGame:
 
     def __init__(self, game: Game, n_jobs: int | None) -> None:
         risk, players = game.risk, game.players
-        self.risk, self.rows, self.references = risk, game.rows, game.references
+        self.risk, self.players, self.rows, self.references = risk, players, game.rows, game.references
         self.groups = risk.problem.groups
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        composition = compose(risk.scorer, risk.problem.table)
-        self.join = composition.join
+        composition = self.composition = compose(risk.scorer, risk.problem.table)
         self._tables = [
             _TreeTables(part, risk, players)
             if isinstance(part, RankedTable)
@@ -63,7 +63,7 @@ class ComposedGame:
         values = np.empty((len(pairs), len(coalitions)))
         n_alternatives = self.groups.donors.shape[1]
         n_margins = sum(table.n_margins for table in self._tables)
-        size = max(1, _CELLS // (n_margins * n_alternatives * len(coalitions)))
+        size = min(max(1, _CELLS // (n_margins * n_alternatives * len(coalitions))), _PAIRS)
 
         def value_part(part: slice) -> None:
             own, other = self.rows[pairs[part]], self.references[pairs[part]]
@@ -74,13 +74,24 @@ class ComposedGame:
                 stop = start + table.n_margins
                 table.write(own, other, donors, active[part], bits, margins[start:stop])
                 start = stop
-            scores = self.join(margins.reshape(n_margins, -1))
-            scores = scores.reshape(*margins.shape[1:], *scores.shape[1:])
+            flat = margins.reshape(n_margins, -1)
+            outputs = self.composition.join(flat)
+            scores = outputs.reshape(*margins.shape[1:], *outputs.shape[1:])
             by_value = np.moveaxis(scores, 1, 0).reshape(n_alternatives, -1, *scores.shape[3:])
             values[part] = risk_of_scores(self.groups, by_value).reshape(len(own), -1)
+            if self.composition.is_steep:
+                # The model is asked about these, of all parts together.
+                doubt = self.composition.doubt(flat, outputs).reshape(margins.shape[1:])
+                values[part][doubt.any(axis=1)] = np.nan
 
         parts = [slice(start, min(start + size, len(pairs))) for start in range(0, len(pairs), size)]
         in_threads(value_part, [(part,) for part in parts], self.n_threads, lambda *_: None)
+        pair, coalition = np.nonzero(np.isnan(values))
+        if len(pair):
+            taken = np.zeros((len(pair), len(self.players.names)), dtype=np.bool_)
+            taken[np.arange(len(pair))[:, None], active[pair]] = ~coalitions[: len(coalitions)][coalition]
+            own, other = self.rows[pairs[pair]], self.references[pairs[pair]]
+            values[pair, coalition] = Game(self.risk, self.players, own, other).without(taken)
         return values, active
 
 
