@@ -28,7 +28,7 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, Tune
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
@@ -132,6 +132,11 @@ COMPOSED = {
         "three",
         True,
         lambda: CalibratedClassifierCV(xgboost(n_estimators=60), cv=3, method="isotonic"),
+    ),
+    "calibrated support vectors, isotonic": (
+        "two",
+        False,
+        lambda: CalibratedClassifierCV(LinearSVC(random_state=0), cv=3, method="isotonic"),
     ),
     "calibrated forest, isotonic": (
         "two",

@@ -69,7 +69,8 @@ def test_trees_see_what_they_see_of_the_whole_table(kind, is_sparse, cells, tabl
     ranked = rank_features([step], model, ensemble, Table.read(X))
     # To XGBoost a number that is not stored is missing.
     whole = to_numbers(encoded, np.nan if kind is XGBClassifier else 0.0)
-    assert_array_equal(ranked.ranks, ensemble.ranks(whole))
+    places = np.arange(len(ensemble.features))
+    assert_array_equal(ranked.ranks, ensemble.rank(places, whole[:, ensemble.features]))
     assert step.n < N / 5
 
 

@@ -1,6 +1,6 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,6 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 
 from fairshap._frames import Table
 from fairshap._models.probing import (
-    N_CHECKED,
-    TOLERANCE,
     check_outputs,
     check_sources,
     condense,
@@ -23,11 +21,8 @@ from fairshap._models.probing import (
     to_numbers,
     transform,
 )
-from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
-from fairshap._typing import Floats, Ints, Native
-
-# Probabilities between which their odds are read without loss.
-_CLEAR = 0.001
+from fairshap._models.scorer import NotNativeError, Scorer, split
+from fairshap._typing import Floats, Ints
 
 
 class LinearTable(NamedTuple):
@@ -50,26 +45,16 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     is not linear, that its preprocessing mixes columns, or that the sums give an output which is not the
     model's.
     """
-    is_logistic = scorer.has_probabilities
-    heads = [_read_head(*head, table, is_logistic) for head in _heads(scorer)]
-    read = LinearTable(*(np.concatenate(parts) for parts in zip(*heads, strict=True)))
+    parts = []
+    for steps, head, scale, shift in _heads(scorer):
+        terms, constants = column_terms(steps, head, table)
+        parts.append((scale * terms, scale * constants + shift))
+    read = LinearTable(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     sources = check_sources(table, np.arange(len(table.names)))
     margins = read.margins(sources)
-    outputs = expit(margins) if is_logistic else margins
+    outputs = expit(margins) if scorer.has_probabilities else margins
     check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
-
-
-def _read_head(
-    steps: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
-) -> LinearTable:
-    """Return a linear model on the scale on which its output is logistic."""
-    terms, constants = column_terms(steps, head, table)
-    if not is_logistic:
-        return LinearTable(terms, constants)
-    rows = spread(table.n_rows, N_CHECKED)
-    scale, shift = _fit_link(terms[0, rows].sum(axis=1) + constants[0], ask(rows_of(table, rows)))
-    return LinearTable(scale * terms, scale * constants + shift)
 
 
 def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
@@ -107,10 +92,12 @@ def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
 
 def is_linear(scorer: Scorer) -> bool:
     """Say whether a model looks like a linear one, with one margin or the mean of several."""
-    heads = [head for _, head, _ in _heads(scorer)]
-    links = ("identity", "logistic")
     return all(
-        has_weights(head) and np.size(head.intercept_) == 1 and link_of(head) in links for head in heads
+        has_weights(head)
+        and np.size(head.intercept_) == 1
+        and link_of(head) in ("identity", "logistic")
+        and np.isfinite(scale)
+        for _, head, scale, _ in _heads(scorer)
     )
 
 
@@ -129,33 +116,18 @@ def link_of(head: Any) -> str:
     return "exponential" if isinstance(head, kinds) else "identity"
 
 
-def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
-    """Return for each margin the steps before the linear model, that model, and what gives its output."""
+def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, float, float]]:
+    """Return the linear models with the steps before each, and the scale and shift that make its logits.
+
+    There are several in a calibration, and no scale (NaN) unless that is a sigmoid.
+    """
     before, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
-        return [(before, model, scorer)]
-    heads: list[tuple[list[Any], Any, Callable[[Native], Floats]]] = []
+        return [(before, model, 1.0, 0.0)]
+    heads = []
     for calibrated in model.calibrated_classifiers_:
         inner, head = split(calibrated.estimator)
-
-        def ask(rows: Any, calibrated: Any = calibrated) -> Floats:
-            for transformer in before:
-                rows = transformer.transform(rows)
-            return np.asarray(calibrated.predict_proba(rows)[:, 1], dtype=np.float64)
-
-        heads.append(([*before, *inner], head, ask))
+        sigmoid = calibrated.calibrators[0]
+        scale, shift = (-float(getattr(sigmoid, name, np.nan)) for name in ("a_", "b_"))
+        heads.append(([*before, *inner], head, scale, shift))
     return heads
-
-
-def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
-    """Return the scale and shift that make logits of margins, from the two margins that tell most."""
-    clear = np.flatnonzero((probabilities > _CLEAR) & (probabilities < 1 - _CLEAR))
-    if len(clear) < 2 or np.ptp(margins[clear]) == 0:
-        raise NotNativeError("its probabilities do not tell their margins")
-    # Only now: where all probabilities are 0 or 1, any link would do.
-    if np.abs(expit(margins) - probabilities).max() <= TOLERANCE:
-        return 1.0, 0.0
-    low, high = clear[margins[clear].argmin()], clear[margins[clear].argmax()]
-    logits = np.log(probabilities) - np.log1p(-probabilities)
-    scale = float((logits[high] - logits[low]) / (margins[high] - margins[low]))
-    return scale, float(logits[low] - scale * margins[low])

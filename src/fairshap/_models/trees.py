@@ -86,10 +86,6 @@ class Ensemble:
         roots = [self.trees.roots[self.margin_of == k] for k in range(len(self.base))]
         return [self.trees._replace(roots=own) for own in roots]
 
-    def ranks(self, encoded: Floats) -> Codes:
-        """Return where each value stands among the thresholds of its feature; see :meth:`rank`."""
-        return self.rank(np.arange(len(self.features)), encoded[:, self.features])
-
     def rank(self, places: Ints, values: Floats) -> Codes:
         """Return the ranks of some features, by their places in ``features``, one column for each.
 

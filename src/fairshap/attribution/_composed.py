@@ -3,19 +3,18 @@
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap._kernels.trees.ensemble import make_walker
 from fairshap._kernels.trees.margins import tabulate_margins
 from fairshap._kernels.trees.paths import MOST_PLAYERS
 from fairshap._messages import in_threads
-from fairshap._models import NotNativeError, Risk
+from fairshap._models import NotNativeError
 from fairshap._models.composition import compose
 from fairshap._models.linear import LinearTable
 from fairshap._models.probing import RankedTable
 from fairshap._models.scorer import risk_of_scores
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._calls import Game, in_parts
+from fairshap.attribution._trees import make_walkers
 
 # The margins that a thread holds at a time, and of how many pairs at most, so that all threads have some:
 # 512 Ki of them are 4 MiB. And the values of a batch.
@@ -34,9 +33,7 @@ class ComposedGame:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
         composition = self.composition = compose(risk.scorer, risk.problem.table)
         self._tables = [
-            _TreeTables(part, risk, players)
-            if isinstance(part, RankedTable)
-            else _LinearTables(part, risk, players)
+            _TreeTables(part, game) if isinstance(part, RankedTable) else _LinearTables(part, game)
             for part in composition.parts
         ]
         self._active = np.zeros((len(self.rows), len(players.names)), dtype=np.bool_)
@@ -98,35 +95,18 @@ class ComposedGame:
 class _TreeTables:
     """The margins of a tree ensemble, for all coalitions of a pair or for some."""
 
-    def __init__(self, part: RankedTable, risk: Risk, players: Players) -> None:
-        groups, column = risk.problem.groups, part.column
-        switches = np.isin(column, risk.problem.columns)
-        own = (column >= 0) & ~switches
+    def __init__(self, part: RankedTable, game: Game) -> None:
         self.ranks = part.ranks
-        self.player = np.where(own, np.append(players.of_column, -1)[column], -1).astype(np.int32)
-        self.walkers = [
-            make_walker(
-                trees,
-                switches,
-                part.ranks,
-                self.player,
-                len(players.names),
-                np.array(groups.contrasts, dtype=np.int64),
-                groups.is_mean,
-                base,
-                part.ensemble.scale,
-                # All trees matter, as they do behind a link.
-                True,
-            )
-            for trees, base in zip(part.ensemble.parts, part.ensemble.base, strict=True)
-        ]
+        # All trees matter, as they do behind a link.
+        self.walkers = make_walkers(part, game, needs_level=True)
         self.n_margins = len(self.walkers)
 
     def find_active(self, rows: Ints, references: Ints, active: Bools) -> None:
         """Mark the players whose values some split tells apart."""
-        for feature in np.flatnonzero(self.player >= 0):
+        player = self.walkers[0].player
+        for feature in np.flatnonzero(player >= 0):
             seen = self.ranks[:, feature]
-            active[:, self.player[feature]] |= seen[rows] != seen[references]
+            active[:, player[feature]] |= seen[rows] != seen[references]
 
     def write(
         self, rows: Ints, references: Ints, donors: Ints, active: Ints, bits: Ints, margins: Floats
@@ -140,10 +120,11 @@ class _TreeTables:
 class _LinearTables:
     """The margins of a linear model, for all coalitions of a pair or for some."""
 
-    def __init__(self, part: LinearTable, risk: Risk, players: Players) -> None:
+    def __init__(self, part: LinearTable, game: Game) -> None:
+        players = game.players
         self.n_margins = len(part.terms)
         self.constants = part.constants
-        columns = list(risk.problem.columns)
+        columns = list(game.risk.problem.columns)
         #: What the attribute adds, shape (margins, rows), and what each player does, with players at the end.
         self.of_attribute = part.terms[:, :, columns].sum(axis=2)
         is_player = np.zeros((part.terms.shape[2], len(players.names)))
