@@ -158,14 +158,19 @@ def condense(table: Table) -> tuple[list[Ints], list[Codes]]:
     """
     values, which = [], []
     for column in range(len(table.names)):
-        cells = table.column(column)
-        codes = pd.factorize(cells)[0].astype(np.int32) if table.is_numeric(column) else cells
+        codes = _codes(table, column)
         rows, missing = first_rows(codes), codes < 0
         if missing.any():
             codes, rows = np.where(missing, len(rows), codes), np.append(rows, missing.argmax())
         values.append(rows)
         which.append(codes)
     return values, which
+
+
+def _codes(table: Table, column: int) -> Codes:
+    """Return the values of a column numbered in the order of their appearance, -1 where one is missing."""
+    cells = table.column(column)
+    return pd.factorize(cells)[0].astype(np.int32) if table.is_numeric(column) else cells
 
 
 def rows_of_values(values: list[Ints], width: int) -> Iterator[tuple[Ints, list[Ints]]]:
@@ -277,14 +282,12 @@ def one_by_one(table: Table) -> tuple[Ints, list[Ints]]:
 
 def _some_values(table: Table, column: int) -> Ints:
     """Return rows that between them have every value of a column, or many, and a missing one too."""
-    cells = table.column(column)
+    codes = _codes(table, column)
+    rows, most = first_rows(codes), _N_CATEGORIES_TRIED
     if table.is_numeric(column):
-        rows, missing, most = table.distinct(column), np.isnan(cells), _N_NUMBERS_TRIED
         # From the least to the greatest: the ends of a spline, or of bins, are moved by nothing else.
-        rows = rows[np.argsort(cells[rows], kind="stable")]
-    else:
-        rows, missing, most = first_rows(cells), cells < 0, _N_CATEGORIES_TRIED
-    return np.append(rows[spread(len(rows), most)], missing.argmax())
+        rows, most = rows[np.argsort(table.column(column)[rows], kind="stable")], _N_NUMBERS_TRIED
+    return np.append(rows[spread(len(rows), most)], (codes < 0).argmax())
 
 
 def find_owners(encoded: Floats, varied: Ints, table: Table) -> Ints:
