@@ -37,7 +37,7 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
@@ -134,6 +134,22 @@ COMPOSED = {
     ),
     "calibrated XGBoost": ("two", True, lambda: CalibratedClassifierCV(xgboost(), cv=3)),
     "calibrated XGBoost, 3 classes": ("three", True, lambda: CalibratedClassifierCV(xgboost(), cv=3)),
+    # Steep where two scores are close: there a rounding of XGBoost's 32 bits shows.
+    "calibrated XGBoost, isotonic": (
+        "two",
+        True,
+        lambda: CalibratedClassifierCV(xgboost(n_estimators=60), cv=3, method="isotonic"),
+    ),
+    "calibrated XGBoost, isotonic, 3 classes": (
+        "three",
+        True,
+        lambda: CalibratedClassifierCV(xgboost(n_estimators=60), cv=3, method="isotonic"),
+    ),
+    "calibrated support vectors, isotonic": (
+        "two",
+        False,
+        lambda: CalibratedClassifierCV(LinearSVC(random_state=0), cv=3, method="isotonic"),
+    ),
     "calibrated forest, isotonic": (
         "two",
         True,

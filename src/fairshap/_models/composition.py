@@ -24,13 +24,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fairshap._frames import Table
 from fairshap._models.linear import LinearTable, column_terms, has_weights, link_of
-from fairshap._models.probing import RankedTable, check_outputs, check_sources, rank_features
+from fairshap._models.probing import TOLERANCE, RankedTable, check_outputs, check_sources, rank_features
 from fairshap._models.scorer import NotNativeError, Scorer, split
 from fairshap._models.trees import LINKS, import_trees
-from fairshap._typing import Floats, Ints
+from fairshap._typing import Bools, Floats, Ints
 
-# By how much a margin that is summed in 32 bits may be off.
-_ROUNDING = 1e-6
+# By how much a margin that is summed in 32 bits may be off, and a probability of 32 bits.
+_OFF_MARGIN, _OFF_PROBABILITY = 1e-6, 1.2e-7
+# The share of outputs that may hang on such roundings.
+_MOST_DOUBTFUL = 0.2
 
 #: From the margins of all parts, shape (margins, cells), to the output of each cell: one number, or for more
 #: than two classes one for each class.
@@ -42,6 +44,24 @@ class Composition(NamedTuple):
 
     parts: list[RankedTable | LinearTable]
     join: Join
+    #: Which margins are sums of 32 bits, as those of XGBoost are.
+    is_single: Bools
+    #: Whether the joined output may hang on their rounding, as that of a steep calibration does.
+    is_steep: bool = False
+
+    def doubt(self, margins: Floats, outputs: Floats) -> Bools:
+        """Say which outputs the rounding of the margins may change by more than is tolerated."""
+        with np.errstate(over="ignore"):
+            off = _OFF_MARGIN * np.maximum(1.0, np.abs(margins)) + _OFF_PROBABILITY * np.cosh(margins)
+        off[~self.is_single] = 0.0
+        gaps = np.zeros_like(outputs)
+        n_classes = outputs[0].size
+        for k in range(n_classes):
+            # The margins of one class against those of the others.
+            turn = np.where(np.arange(len(margins)) % n_classes == k, 1, -1)[:, None]
+            for shifted in (margins + turn * off, margins - turn * off):
+                gaps = np.maximum(gaps, np.abs(self.join(shifted) - outputs))
+        return np.asarray((gaps > TOLERANCE).reshape(len(outputs), -1).any(axis=1))
 
 
 def compose(scorer: Scorer, table: Table) -> Composition:
@@ -52,22 +72,25 @@ def compose(scorer: Scorer, table: Table) -> Composition:
     """
     reader, name = _Reader(table), type(split(scorer.model)[1]).__name__
     sources = check_sources(table, np.arange(len(table.names)))
-    slack: Floats | float = 0.0
     try:
         join = reader.read(scorer.model, [], "score")
+        read = Composition(reader.parts, join, np.array(reader.is_single))
         margins = np.concatenate([part.margins(sources) for part in reader.parts])
         outputs = join(margins)
-        if scorer.has_probabilities:
-            # A steep calibration magnifies the rounding of margins of 32 bits, which is not ours to repeat.
-            shift = _ROUNDING * np.maximum(1.0, np.abs(margins))
-            slack = np.maximum(*(np.abs(join(margins + sign * shift) - outputs) for sign in (1, -1)))
+        doubt = np.zeros(len(outputs), dtype=np.bool_)
+        if scorer.has_probabilities and read.is_single.any():
+            doubt = read.doubt(margins, outputs)
     except NotNativeError:
         raise
     except Exception as error:
         # What is read of a model may change with its library.
         raise NotNativeError(f"{name} cannot be read part by part ({error})") from error
-    check_outputs(scorer, table, sources, outputs, f"the parts of {name}", slack)
-    return Composition(reader.parts, join)
+    if doubt.mean() > _MOST_DOUBTFUL:
+        raise NotNativeError(f"the output of {name} hangs on how its parts are rounded")
+    # What hangs on a rounding is asked of the model, here as later.
+    sure = np.flatnonzero(~doubt)
+    check_outputs(scorer, table, [rows[sure] for rows in sources], outputs[sure], f"the parts of {name}")
+    return read._replace(is_steep=bool(doubt.any()))
 
 
 class _Reader:
@@ -76,7 +99,7 @@ class _Reader:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.parts: list[RankedTable | LinearTable] = []
-        self.n_margins = 0
+        self.is_single: list[bool] = []
 
     def read(self, model: Any, steps: list[Any], wanted: str) -> Join:
         """Return how the model's output is found: its ``score``, or what its method ``wanted`` returns."""
@@ -106,8 +129,8 @@ class _Reader:
     def _add(self, part: RankedTable | LinearTable, n_margins: int, link: str) -> Join:
         """Add a part; return how its output is found among the margins of all."""
         self.parts.append(part)
-        own = slice(self.n_margins, self.n_margins + n_margins)
-        self.n_margins += n_margins
+        own = slice(len(self.is_single), len(self.is_single) + n_margins)
+        self.is_single += [isinstance(part, RankedTable) and part.ensemble.is_single] * n_margins
         make = LINKS["each" if link == "identity" and n_margins > 1 else link]
         return lambda margins: make(margins[own])
 

@@ -1,7 +1,6 @@
 """Linear models as sums, one term for each column, checked against the model itself."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,22 +12,18 @@ from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegres
 
 from fairshap._frames import Table
 from fairshap._models.probing import (
-    ENCODED_CELLS,
-    N_CHECKED,
-    TOLERANCE,
     UNOWNED,
     check_outputs,
     check_sources,
+    condense,
     find_owners,
     one_by_one,
+    rows_of_values,
     to_numbers,
     transform,
 )
-from fairshap._models.scorer import NotNativeError, Scorer, rows_of, split, spread
-from fairshap._typing import Floats, Ints, Native
-
-# Probabilities between which their odds are read without loss.
-_CLEAR = 0.001
+from fairshap._models.scorer import NotNativeError, Scorer, split
+from fairshap._typing import Floats, Ints
 
 
 class LinearTable(NamedTuple):
@@ -51,32 +46,22 @@ def read_linear(scorer: Scorer, table: Table) -> LinearTable:
     is not linear, that its preprocessing mixes columns, or that the sums give an output which is not the
     model's.
     """
-    is_logistic = scorer.has_probabilities
-    heads = [_read_head(*head, table, is_logistic) for head in _heads(scorer)]
-    read = LinearTable(*(np.concatenate(parts) for parts in zip(*heads, strict=True)))
+    parts = []
+    for steps, head, scale, shift in _heads(scorer):
+        terms, constants = column_terms(steps, head, table)
+        parts.append((scale * terms, scale * constants + shift))
+    read = LinearTable(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     sources = check_sources(table, np.arange(len(table.names)))
     margins = read.margins(sources)
-    outputs = expit(margins) if is_logistic else margins
+    outputs = expit(margins) if scorer.has_probabilities else margins
     check_outputs(scorer, table, sources, outputs.mean(axis=0), "its weights")
     return read
-
-
-def _read_head(
-    steps: list[Any], head: Any, ask: Callable[[Native], Floats], table: Table, is_logistic: bool
-) -> LinearTable:
-    """Return a linear model on the scale on which its output is logistic."""
-    terms, constants = column_terms(steps, head, table)
-    if not is_logistic:
-        return LinearTable(terms, constants)
-    rows = spread(table.n_rows, N_CHECKED)
-    scale, shift = _fit_link(terms[0, rows].sum(axis=1) + constants[0], ask(rows_of(table, rows)))
-    return LinearTable(scale * terms, scale * constants + shift)
 
 
 def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
     """Return the margins of a linear model behind some steps; they are not checked.
 
-    Each part of the table is encoded once, and a sparse matrix stays one.
+    Each value of a column is encoded once, and a sparse matrix stays one.
     """
     # sparsify() makes a sparse matrix of them.
     weights = head.coef_.toarray() if hasattr(head.coef_, "toarray") else head.coef_
@@ -89,27 +74,31 @@ def column_terms(steps: list[Any], head: Any, table: Table) -> LinearTable:
     owned, unowned = owner >= 0, owner < 0
     by_column = np.zeros((len(weights), len(owner), len(table.names)))
     by_column[:, owned, owner[owned]] = weights[:, owned]
+    values, which = condense(table)
     terms = np.empty((len(weights), table.n_rows, len(table.names)))
-    size = max(1, ENCODED_CELLS // len(owner))
-    for start in range(0, table.n_rows, size):
-        rows = np.arange(start, min(start + size, table.n_rows))
-        encoded = transform(steps, rows_of(table, rows))
+    of_values = np.empty((len(weights), max(len(rows) for rows in values), len(table.names)))
+    for wanted, rows in rows_of_values(values, len(owner)):
+        encoded = transform(steps, table.store.mix(rows))
         is_sparse = hasattr(encoded, "tocsr")
         encoded = csr_array(encoded) if is_sparse else to_numbers(encoded)
         if (to_numbers(encoded[:, unowned]) != probes[0, unowned]).any():
             raise NotNativeError(UNOWNED)
-        for of_margin, part in zip(terms, by_column, strict=True):
-            of_margin[rows] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
+        for of_margin, part in zip(of_values, by_column, strict=True):
+            of_margin[wanted] = (encoded @ csr_array(part)).toarray() if is_sparse else encoded @ part
+    for column, codes in enumerate(which):
+        terms[:, :, column] = of_values[:, codes, column]
     constants = np.ravel(head.intercept_) + weights[:, unowned] @ probes[0, unowned]
     return LinearTable(terms, constants)
 
 
 def is_linear(scorer: Scorer) -> bool:
     """Say whether a model looks like a linear one, with one margin or the mean of several."""
-    heads = [head for _, head, _ in _heads(scorer)]
-    links = ("identity", "logistic")
     return all(
-        has_weights(head) and np.size(head.intercept_) == 1 and link_of(head) in links for head in heads
+        has_weights(head)
+        and np.size(head.intercept_) == 1
+        and link_of(head) in ("identity", "logistic")
+        and np.isfinite(scale)
+        for _, head, scale, _ in _heads(scorer)
     )
 
 
@@ -128,30 +117,18 @@ def link_of(head: Any) -> str:
     return "exponential" if isinstance(head, kinds) else "identity"
 
 
-def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, Callable[[Native], Floats]]]:
-    """Return for each margin the steps before the linear model, that model, and what gives its output."""
+def _heads(scorer: Scorer) -> list[tuple[list[Any], Any, float, float]]:
+    """Return the linear models with the steps before each, and the scale and shift that make its logits.
+
+    There are several in a calibration, and no scale (NaN) unless that is a sigmoid.
+    """
     before, model = split(scorer.model)
     if not isinstance(model, CalibratedClassifierCV):
-        return [(before, model, scorer)]
-
-    def ask(calibrated: Any, rows: Native) -> Floats:
-        return np.asarray(calibrated.predict_proba(transform(before, rows))[:, 1], dtype=np.float64)
-
-    parts = [(*split(one.estimator), partial(ask, one)) for one in model.calibrated_classifiers_]
-    return [([*before, *inner], head, of_head) for inner, head, of_head in parts]
-
-
-def _fit_link(margins: Floats, probabilities: Floats) -> tuple[float, float]:
-    """Return the scale and shift that make logits of margins, from the two margins that tell most."""
-    clear = np.flatnonzero((probabilities > _CLEAR) & (probabilities < 1 - _CLEAR))
-    if len(clear) < 2 or np.ptp(margins[clear]) == 0:
-        raise NotNativeError(
-            "its probabilities, near 0 or 1, do not tell their margins; a stronger penalty helps"
-        )
-    # Only now: where all probabilities are 0 or 1, any link would do.
-    if np.abs(expit(margins) - probabilities).max() <= TOLERANCE:
-        return 1.0, 0.0
-    low, high = clear[margins[clear].argmin()], clear[margins[clear].argmax()]
-    logits = np.log(probabilities) - np.log1p(-probabilities)
-    scale = float((logits[high] - logits[low]) / (margins[high] - margins[low]))
-    return scale, float(logits[low] - scale * margins[low])
+        return [(before, model, 1.0, 0.0)]
+    heads = []
+    for calibrated in model.calibrated_classifiers_:
+        inner, head = split(calibrated.estimator)
+        sigmoid = calibrated.calibrators[0]
+        scale, shift = (-float(getattr(sigmoid, name, np.nan)) for name in ("a_", "b_"))
+        heads.append(([*before, *inner], head, scale, shift))
+    return heads

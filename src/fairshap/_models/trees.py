@@ -71,6 +71,8 @@ class Ensemble:
     link: str = "logistic"
     #: The margin is so many times the model's ``decision_function``; None if it has none.
     factor: float | None = None
+    #: Whether it sums in 32 bits, as no other library than XGBoost does.
+    is_single: bool = False
     #: The number that the model takes for a missing value, beside NaN.
     missing: float = np.nan
     #: Where there are several margins: the one that each tree adds to, or what each leaf adds to all.
@@ -86,10 +88,6 @@ class Ensemble:
             return [self.trees]
         roots = [self.trees.roots[self.margin_of == k] for k in range(len(self.base))]
         return [self.trees._replace(roots=own) for own in roots]
-
-    def ranks(self, encoded: Floats) -> Codes:
-        """Return where each value stands among the thresholds of its feature; see :meth:`rank`."""
-        return self.rank(np.arange(len(self.features)), encoded[:, self.features])
 
     def rank(self, places: Ints, values: Floats) -> Codes:
         """Return the ranks of some features, by their places in ``features``, one column for each.
@@ -264,6 +262,7 @@ def _from_xgboost(model: Any) -> Ensemble:
         strict=True,
         base=tuple(np.broadcast_to(base, n_margins).tolist()),
         link=link,
+        is_single=True,
         missing=float(model.missing),
         margin_of=np.array(content["tree_info"][: len(trees)]) if n_margins > 1 else None,
     )
@@ -483,7 +482,7 @@ def _from_hist_gradient_boosting(model: Any) -> Ensemble:
         features = np.argsort(~model.is_categorical_, kind="stable")
     trees = [tree for stage in model._predictors for tree in stage]
     return assemble(
-        join([_nodes_of_histograms(tree, features) for tree in trees]),
+        _nodes_of_histograms(trees, features),
         np.float64,
         base=tuple(model._baseline_prediction.ravel().tolist()),
         link=known[link] if n_margins == 1 else "softmax",
@@ -492,21 +491,26 @@ def _from_hist_gradient_boosting(model: Any) -> Ensemble:
     )
 
 
-def _nodes_of_histograms(tree: Any, features: Ints) -> Nodes:
-    nodes = tree.nodes
+def _nodes_of_histograms(trees: list[Any], features: Ints) -> Nodes:
+    """Return the nodes of all trees at once, which are records with the same fields."""
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    sizes = [len(tree.nodes) for tree in trees]
+    roots, n_tables = np.cumsum([0, *sizes[:-1]]), [len(tree.raw_left_cat_bitsets) for tree in trees]
+    start, table = np.repeat(roots, sizes), np.repeat(np.cumsum([0, *n_tables[:-1]]), sizes)
     is_leaf = nodes["is_leaf"] != 0
     category = np.flatnonzero(~is_leaf & (nodes["is_categorical"] != 0))
     # A bit for each of the 256 categories.
-    words = tree.raw_left_cat_bitsets[nodes["bitset_idx"][category]].astype("<u4")
+    bitsets = np.concatenate([tree.raw_left_cat_bitsets for tree in trees]).astype("<u4")
+    words = bitsets[table[category] + nodes["bitset_idx"][category]]
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
     return Nodes(
-        # As signed numbers, which can be -1.
-        left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
-        right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
+        left=np.where(is_leaf, -1, nodes["left"] + start),
+        right=np.where(is_leaf, -1, nodes["right"] + start),
         feature=features[nodes["feature_idx"]],
         threshold=nodes["num_threshold"],
         default_left=nodes["missing_go_to_left"].astype(np.bool_),
         value=nodes["value"],
+        roots=roots,
         category=category,
         goes_left=np.pad(bits, ((0, 0), (0, 1))),
     )

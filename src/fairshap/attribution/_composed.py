@@ -3,22 +3,22 @@
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap._kernels.trees.ensemble import make_walker
 from fairshap._kernels.trees.margins import tabulate_margins
 from fairshap._kernels.trees.paths import MOST_PLAYERS
 from fairshap._messages import in_threads
-from fairshap._models import NotNativeError, Risk
+from fairshap._models import NotNativeError
 from fairshap._models.composition import compose
 from fairshap._models.linear import LinearTable
 from fairshap._models.probing import RankedTable
 from fairshap._models.scorer import risk_of_scores
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution._calls import Game, in_parts
+from fairshap.attribution._trees import make_walkers
 
-# The margins that a thread holds at a time: 512 Ki of them are 4 MiB; and the values of a batch.
-_CELLS, _BATCH = 1 << 19, 1 << 22
+# The margins that a thread holds at a time, and of how many pairs at most, so that all threads have some:
+# 512 Ki of them are 4 MiB. And the values of a batch.
+_CELLS, _PAIRS, _BATCH = 1 << 19, 1 << 10, 1 << 22
 
 
 class ComposedGame:
@@ -26,17 +26,14 @@ class ComposedGame:
 
     def __init__(self, game: Game, n_jobs: int | None) -> None:
         risk, players = game.risk, game.players
-        self.risk, self.rows, self.references = risk, game.rows, game.references
+        self.risk, self.players, self.rows, self.references = risk, players, game.rows, game.references
         self.groups = risk.problem.groups
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        composition = compose(risk.scorer, risk.problem.table)
-        self.join = composition.join
+        composition = self.composition = compose(risk.scorer, risk.problem.table)
         self._tables = [
-            _TreeTables(part, risk, players)
-            if isinstance(part, RankedTable)
-            else _LinearTables(part, risk, players)
+            _TreeTables(part, game) if isinstance(part, RankedTable) else _LinearTables(part, game)
             for part in composition.parts
         ]
         self._active = np.zeros((len(self.rows), len(players.names)), dtype=np.bool_)
@@ -63,7 +60,7 @@ class ComposedGame:
         values = np.empty((len(pairs), len(coalitions)))
         n_alternatives = self.groups.donors.shape[1]
         n_margins = sum(table.n_margins for table in self._tables)
-        size = max(1, _CELLS // (n_margins * n_alternatives * len(coalitions)))
+        size = min(max(1, _CELLS // (n_margins * n_alternatives * len(coalitions))), _PAIRS)
 
         def value_part(part: slice) -> None:
             own, other = self.rows[pairs[part]], self.references[pairs[part]]
@@ -74,48 +71,42 @@ class ComposedGame:
                 stop = start + table.n_margins
                 table.write(own, other, donors, active[part], bits, margins[start:stop])
                 start = stop
-            scores = self.join(margins.reshape(n_margins, -1))
-            scores = scores.reshape(*margins.shape[1:], *scores.shape[1:])
+            flat = margins.reshape(n_margins, -1)
+            outputs = self.composition.join(flat)
+            scores = outputs.reshape(*margins.shape[1:], *outputs.shape[1:])
             by_value = np.moveaxis(scores, 1, 0).reshape(n_alternatives, -1, *scores.shape[3:])
             values[part] = risk_of_scores(self.groups, by_value).reshape(len(own), -1)
+            if self.composition.is_steep:
+                # The model is asked about these, of all parts together.
+                doubt = self.composition.doubt(flat, outputs).reshape(margins.shape[1:])
+                values[part][doubt.any(axis=1)] = np.nan
 
         parts = [slice(start, min(start + size, len(pairs))) for start in range(0, len(pairs), size)]
         in_threads(value_part, [(part,) for part in parts], self.n_threads, lambda *_: None)
+        pair, coalition = np.nonzero(np.isnan(values))
+        if len(pair):
+            taken = np.zeros((len(pair), len(self.players.names)), dtype=np.bool_)
+            taken[np.arange(len(pair))[:, None], active[pair]] = ~coalitions[: len(coalitions)][coalition]
+            own, other = self.rows[pairs[pair]], self.references[pairs[pair]]
+            values[pair, coalition] = Game(self.risk, self.players, own, other).without(taken)
         return values, active
 
 
 class _TreeTables:
     """The margins of a tree ensemble, for all coalitions of a pair or for some."""
 
-    def __init__(self, part: RankedTable, risk: Risk, players: Players) -> None:
-        groups, column = risk.problem.groups, part.column
-        switches = np.isin(column, risk.problem.columns)
-        own = (column >= 0) & ~switches
+    def __init__(self, part: RankedTable, game: Game) -> None:
         self.ranks = part.ranks
-        self.player = np.where(own, np.append(players.of_column, -1)[column], -1).astype(np.int32)
-        self.walkers = [
-            make_walker(
-                trees,
-                switches,
-                part.ranks,
-                self.player,
-                len(players.names),
-                np.array(groups.contrasts, dtype=np.int64),
-                groups.is_mean,
-                base,
-                part.ensemble.scale,
-                # All trees matter, as they do behind a link.
-                True,
-            )
-            for trees, base in zip(part.ensemble.parts, part.ensemble.base, strict=True)
-        ]
+        # All trees matter, as they do behind a link.
+        self.walkers = make_walkers(part, game, needs_level=True)
         self.n_margins = len(self.walkers)
 
     def find_active(self, rows: Ints, references: Ints, active: Bools) -> None:
         """Mark the players whose values some split tells apart."""
-        for feature in np.flatnonzero(self.player >= 0):
+        player = self.walkers[0].ways.player
+        for feature in np.flatnonzero(player >= 0):
             seen = self.ranks[:, feature]
-            active[:, self.player[feature]] |= seen[rows] != seen[references]
+            active[:, player[feature]] |= seen[rows] != seen[references]
 
     def write(
         self, rows: Ints, references: Ints, donors: Ints, active: Ints, bits: Ints, margins: Floats
@@ -129,10 +120,11 @@ class _TreeTables:
 class _LinearTables:
     """The margins of a linear model, for all coalitions of a pair or for some."""
 
-    def __init__(self, part: LinearTable, risk: Risk, players: Players) -> None:
+    def __init__(self, part: LinearTable, game: Game) -> None:
+        players = game.players
         self.n_margins = len(part.terms)
         self.constants = part.constants
-        columns = list(risk.problem.columns)
+        columns = list(game.risk.problem.columns)
         #: What the attribute adds, shape (margins, rows), and what each player does, with players at the end.
         self.of_attribute = part.terms[:, :, columns].sum(axis=2)
         is_player = np.zeros((part.terms.shape[2], len(players.names)))

@@ -11,7 +11,7 @@ from fairshap._kernels.trees.pairs import choose_players, coalition_risks, count
 from fairshap._kernels.trees.paths import MOST_PLAYERS
 from fairshap._messages import Progress, in_threads
 from fairshap._models import NotNativeError
-from fairshap._models.probing import rank_table
+from fairshap._models.probing import RankedTable, rank_table
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution._calls import Game, Rows, in_parts
 
@@ -34,33 +34,19 @@ class TreeGame:
     """
 
     def __init__(self, game: Game, n_jobs: int | None) -> None:
-        problem, players = game.risk.problem, game.players
-        self.groups = problem.groups
+        self.groups = game.risk.problem.groups
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        table = rank_table(game.risk.scorer, problem.table)
-        ensemble = table.ensemble
-        if ensemble.scale == 0:
+        table = rank_table(game.risk.scorer, game.risk.problem.table)
+        if table.ensemble.scale == 0:
             raise NotNativeError("its trees count nothing")
-        is_attribute = np.isin(table.column, problem.columns)
-        own = (table.column >= 0) & ~is_attribute
-        player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
-        self.walker = make_walker(
-            ensemble.trees,
-            is_attribute,
-            table.ranks,
-            player,
-            len(players.names),
-            np.array(self.groups.contrasts, dtype=np.int64),
-            self.groups.is_mean,
-            ensemble.base[0],
-            ensemble.scale,
-            ensemble.link == "logistic",
-        )
+        self.walker = make_walkers(table, game, table.ensemble.link == "logistic")[0]
         self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: The number of players of each pair whose values some split tells apart.
-        self.q: Codes = active_counts(table.ranks, self.rows, self.references, player, len(players.names))
+        self.q: Codes = active_counts(
+            table.ranks, self.rows, self.references, self.walker.ways.player, self.walker.n_players
+        )
 
     def reached(self, pairs: Ints, most: float) -> Codes:
         """Return how many players the game of each pair must have.
@@ -193,3 +179,17 @@ class TreeGame:
 def _parts(n: int, size: int = 1024) -> list[slice]:
     """Cut n pairs into parts of a size for the threads."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def make_walkers(table: RankedTable, game: Game, needs_level: bool) -> list[Walker]:
+    """Return the trees of each margin as the kernels take them; the level matters behind a link."""
+    problem, players, ensemble = game.risk.problem, game.players, table.ensemble
+    is_attribute = np.isin(table.column, problem.columns)
+    own = (table.column >= 0) & ~is_attribute
+    player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
+    contrasts = np.array(problem.groups.contrasts, dtype=np.int64)
+    shared = is_attribute, table.ranks, player, len(players.names), contrasts, problem.groups.is_mean
+    return [
+        make_walker(trees, *shared, base, ensemble.scale, needs_level)
+        for trees, base in zip(ensemble.parts, ensemble.base, strict=True)
+    ]
