@@ -18,9 +18,9 @@ _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "eth
 
 # Seconds after which a bar appears: shorter work needs none.
 _PATIENCE = 2.0
-# Seconds from which on a warning says how long work will take; the rows that are timed first for that, and
-# the seconds that have to be timed before it is given.
-_LONG, _TIMED, _SURE = 30.0, 100, 0.5
+# Seconds from which on a warning says how long work will take; the rows that are timed for that, more and
+# more at a time, and the seconds that make it clear before all of these are timed.
+_LONG, _TIMED, _SURE = 30.0, (100, 1_600, 25_600), 0.5
 
 Result = TypeVar("Result")
 
@@ -158,33 +158,32 @@ class Forecast:
 
     def __init__(self, rows: float, why: str) -> None:
         self.rows, self.why = rows, why
-        #: How many rows are timed next: more and more, until the time that is left is clear.
-        self.most = _TIMED if rows > _TIMED else sys.maxsize
+        self._parts = iter(_TIMED if rows > _TIMED[0] else ())
+        #: How many rows are timed next, whatever the clock says: in other parts a model may round otherwise.
+        self.most = next(self._parts, sys.maxsize)
         self._asked, self._seconds = 0, 0.0
 
     def ask(self, rows: int, work: Callable[[], Result]) -> Result:
-        """Do the work, which asks the model about so many rows, and time it unless all is clear."""
+        """Do the work, which asks the model about so many rows, and time it if that is not done yet."""
         start = time.monotonic()
         result = work()
         if self.most != sys.maxsize:
             self._asked += rows
             self._seconds += time.monotonic() - start
             if self._asked >= self.most:
+                self.most = next(self._parts, sys.maxsize)
                 self._expect()
         return result
 
     def _expect(self) -> None:
         # What a call costs by itself counts less the more rows it has: at first too much is expected.
         seconds = self._seconds / self._asked * self.rows
-        if seconds > _LONG and self._seconds < _SURE:
-            self.most *= 4
-            return
-        self.most = sys.maxsize
-        if seconds > _LONG:
+        if seconds > _LONG and (self._seconds >= _SURE or self.most == sys.maxsize):
+            self.rows, rows = 0, self.rows
             left = f"{seconds / 60:,.0f} minutes" if seconds > 90 else f"{seconds:.0f} seconds"
             warn(
                 f"explaining will take about {left}: the model is called about up to "
-                f"{self.rows:,.0f} rows, because {self.why}. Faster are a model that fairshap reads (trees, "
+                f"{rows:,.0f} rows, because {self.why}. Faster are a model that fairshap reads (trees, "
                 "linear models, and models made of these), feature_groups, and estimates of more rows, such "
                 "as by Explainer(max_exact=5, n_permutations=16).",
                 SlowWarning,
