@@ -1,8 +1,8 @@
 """What a first run waits for: imports, the compiler, and then the same again with the compiler's cache.
 
-Each run is a process of its own that repairs a table with XGBoost; the peer is the same process with the
-model's fit alone. The small table (400 rows) and COMPAS need no compiled code, Adult does. One JSON line at
-the end.
+Each run is a process of its own that repairs a table with XGBoost, or Adult with a logistic regression behind
+a one-hot encoder (linear); the peer is the same process with the model's fit alone. The small table (400
+rows) and COMPAS need no compiled code, Adult does. One JSON line at the end.
 """
 
 import json
@@ -11,20 +11,39 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 from fairshap import FairSHAP, datasets
 
-TABLES = ("small", "compas", "adult")
+TABLES = ("small", "compas", "adult", "linear")
 
 
 def run(table: str, what: str) -> None:
-    from xgboost import XGBClassifier
-
-    d = datasets.make_biased(400, random_state=0) if table == "small" else datasets.load(table)
-    if what == "fit":
-        XGBClassifier().fit(d.X.select_dtypes("number"), d.y)
+    if table == "linear":
+        d = datasets.load("adult")
+        model, X = linear(d.X), d.X
     else:
-        FairSHAP(XGBClassifier(), sensitive=d.sensitive, privileged=d.privileged).fit_resample(d.X, d.y)
+        from xgboost import XGBClassifier
+
+        d = datasets.make_biased(400, random_state=0) if table == "small" else datasets.load(table)
+        model, X = XGBClassifier(), d.X.select_dtypes("number")
+    if what == "fit":
+        model.fit(X, d.y)
+    else:
+        FairSHAP(model, sensitive=d.sensitive, privileged=d.privileged).fit_resample(d.X, d.y)
+
+
+def linear(X: Any) -> Any:
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = list(X.select_dtypes("number"))
+    encode = make_column_transformer(
+        (StandardScaler(), numbers), remainder=OneHotEncoder(handle_unknown="ignore")
+    )
+    return make_pipeline(encode, LogisticRegression(max_iter=1000))
 
 
 def seconds(table: str, what: str, cache: str) -> float:

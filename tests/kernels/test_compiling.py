@@ -1,4 +1,8 @@
+import gc
+
 import numba
+import pytest
+from numba.core.registry import CPUDispatcher
 
 from fairshap._kernels.compiling import compiled
 
@@ -17,3 +21,26 @@ def test_a_folder_that_cannot_be_written_to_costs_time_and_nothing_else(monkeypa
 
     monkeypatch.setattr(numba, "njit", refuses_to_cache)
     assert compiled(double)(21.0) == 42.0
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_pauses_while_a_kernel_is_compiled_and_then_goes_on_as_before(
+    collects, monkeypatch
+):
+    seen = []
+    compile_ = CPUDispatcher.compile
+
+    def look(self, signature):
+        seen.append(gc.isenabled())
+        return compile_(self, signature)
+
+    monkeypatch.setattr(CPUDispatcher, "compile", look)
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert compiled(double)(21.0) == 42.0
+        assert gc.isenabled() == collects
+        assert numba.njit(double)(21.0) == 42.0
+    finally:
+        gc.enable()
+    # Others' kernels are compiled as ever.
+    assert seen == [False, collects]

@@ -1,5 +1,6 @@
 """How kernels are compiled."""
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,10 +20,27 @@ _ANY_ORDER = {"reassoc", "nsz", "contract"}
 def compiled(kernel: Kernel, **options: Any) -> Kernel:
     """Return the kernel as machine code that other threads can run beside, kept on disk where possible."""
     try:
-        return numba.njit(cache=True, **_OPTIONS | options)(kernel)  # type: ignore[no-any-return]
+        dispatcher = numba.njit(cache=True, **_OPTIONS | options)(kernel)
     except RuntimeError:
         # Neither the package's folder nor the user's can be written to: compile in every process.
-        return numba.njit(**_OPTIONS | options)(kernel)  # type: ignore[no-any-return]
+        dispatcher = numba.njit(**_OPTIONS | options)(kernel)
+    dispatcher.compile = _without_collection(dispatcher.compile)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def _without_collection(compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the compiler with the garbage collector paused: it takes a tenth of the time."""
+
+    def compile_without_collection(signature: Any) -> Any:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return compile_(signature)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    return compile_without_collection
 
 
 def compiled_with_memory(kernel: Kernel, **options: Any) -> Kernel:

@@ -5,7 +5,7 @@ Only blocks whose bounding box is near enough are visited.
 
 import numpy as np
 
-from fairshap._kernels.compiling import compiled_with_memory, inner
+from fairshap._kernels.compiling import compiled, inner
 from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
 from fairshap._messages import in_threads
@@ -76,26 +76,32 @@ def _search_blocks(
     parts = [(order[start : start + size],) for start in range(0, n, size)]
 
     def work(part: Ints) -> None:
-        nearest_in_blocks(rows, part, blocks, terms, nearest, squared)
+        sums, count = np.empty((3, max(ROWS, LANES))), np.empty(max(ROWS, LANES), dtype=np.uint8)
+        bounds, buckets = np.empty(len(blocks.groups.first)), np.empty(rows.codes.shape[1], dtype=np.int64)
+        nearest_in_blocks(rows, part, blocks, terms, sums, count, bounds, buckets, nearest, squared)
 
     in_threads(work, parts, n_threads, lambda item, _: advance(len(item[0])) if advance else None)
     return nearest, squared
 
 
-@compiled_with_memory
+@compiled
 def nearest_in_blocks(
     queries: Rows,
     order: Ints,
     blocks: Blocks,
     terms: Terms,
+    sums: Floats,
+    count: Bytes,
+    group_bounds: Floats,
+    buckets: Ints,
     nearest: Ints,
     squared: Floats,
 ) -> None:
     """Write the nearest rows of some queries, those in ``order``: similar ones should follow one another.
 
-    The nearest stands first; of equally near ones the lowest.
+    The nearest stands first; of equally near ones the lowest. It works in places for the rows of a block, or
+    the blocks of a group, for all groups, and for all columns of categories.
     """
-    # Taken out of their tuples once: every look into a tuple counts a reference, which threads wait for.
     numbers, missing, codes = queries.numbers, queries.missing, queries.codes
     weights, lacking, runs, mismatch = terms.weights, terms.lacking, terms.starts, terms.mismatch
     starts, rows = blocks.starts, blocks.order
@@ -104,9 +110,7 @@ def nearest_in_blocks(
     group_low, group_high, group_gone, group_absent, group_first = blocks.groups
     mask, offsets = blocks.buckets
     n_blocks, n_groups, last = len(first), len(group_first), nearest.shape[1] - 1
-    group_bounds, buckets = np.empty(n_groups), np.empty(codes.shape[1], dtype=np.int64)
-    bounds, distances = np.empty(LANES), np.empty(ROWS)
-    count, differing = np.empty(max(ROWS, LANES), np.uint8), np.empty(max(ROWS, LANES))
+    bounds, distances, differing = sums[0], sums[1], sums[2]
     best = 0
     for position in range(len(order)):
         i, before = order[position], order[max(position - 1, 0)]
