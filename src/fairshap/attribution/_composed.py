@@ -60,6 +60,7 @@ class ComposedGame:
         values = np.empty((len(pairs), len(coalitions)))
         n_alternatives = self.groups.donors.shape[1]
         n_margins = sum(table.n_margins for table in self._tables)
+        is_steep = self.composition.is_steep
         size = min(max(1, _CELLS // (n_margins * n_alternatives * len(coalitions))), _PAIRS)
 
         def value_part(part: slice) -> None:
@@ -72,14 +73,16 @@ class ComposedGame:
                 table.write(own, other, donors, active[part], bits, margins[start:stop])
                 start = stop
             flat = margins.reshape(n_margins, -1)
-            outputs = self.composition.join(flat)
+            if is_steep:
+                outputs, doubt = self.composition.join_in_doubt(flat)
+            else:
+                outputs = self.composition.join(flat)
             scores = outputs.reshape(*margins.shape[1:], *outputs.shape[1:])
             by_value = np.moveaxis(scores, 1, 0).reshape(n_alternatives, -1, *scores.shape[3:])
             values[part] = risk_of_scores(self.groups, by_value).reshape(len(own), -1)
-            if self.composition.is_steep:
+            if is_steep:
                 # The model is asked about these, of all parts together.
-                doubt = self.composition.doubt(flat, outputs).reshape(margins.shape[1:])
-                values[part][doubt.any(axis=1)] = np.nan
+                values[part][doubt.reshape(margins.shape[1:]).any(axis=1)] = np.nan
 
         parts = [slice(start, min(start + size, len(pairs))) for start in range(0, len(pairs), size)]
         in_threads(value_part, [(part,) for part in parts], self.n_threads, lambda *_: None)
