@@ -54,7 +54,9 @@ class Composition(NamedTuple):
     def join_in_doubt(self, margins: Floats) -> tuple[Floats, Bools]:
         """Join; say also which outputs the rounding of the margins may change by more than is tolerated."""
         with np.errstate(over="ignore"):
-            off = _OFF_MARGIN * np.maximum(1.0, np.abs(margins)) + _OFF_PROBABILITY * (1.0 + np.exp(margins))
+            # Of more than two classes, one may be sure because the others are far below 0.
+            times = 1.0 + np.exp(margins) if self.n_outputs == 1 else np.cosh(margins)
+        off = _OFF_MARGIN * np.maximum(1.0, np.abs(margins)) + _OFF_PROBABILITY * times
         off[~self.is_single] = 0.0
         shifted = [margins]
         for k in range(self.n_outputs):
