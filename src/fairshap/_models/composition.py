@@ -46,22 +46,28 @@ class Composition(NamedTuple):
     join: Join
     #: Which margins are sums of 32 bits, as those of XGBoost are.
     is_single: Bools
+    #: The numbers that a joined output has: one, or one for each class.
+    n_outputs: int
     #: Whether the joined output may hang on their rounding, as that of a steep calibration does.
     is_steep: bool = False
 
-    def doubt(self, margins: Floats, outputs: Floats) -> Bools:
-        """Say which outputs the rounding of the margins may change by more than is tolerated."""
+    def join_in_doubt(self, margins: Floats) -> tuple[Floats, Bools]:
+        """Join; say also which outputs the rounding of the margins may change by more than is tolerated."""
         with np.errstate(over="ignore"):
-            off = _OFF_MARGIN * np.maximum(1.0, np.abs(margins)) + _OFF_PROBABILITY * np.cosh(margins)
+            # Of more than two classes, one may be sure because the others are far below 0.
+            times = 1.0 + np.exp(margins) if self.n_outputs == 1 else np.cosh(margins)
+        off = _OFF_MARGIN * np.maximum(1.0, np.abs(margins)) + _OFF_PROBABILITY * times
         off[~self.is_single] = 0.0
-        gaps = np.zeros_like(outputs)
-        n_classes = outputs[0].size
-        for k in range(n_classes):
+        shifted = [margins]
+        for k in range(self.n_outputs):
             # The margins of one class against those of the others.
-            turn = np.where(np.arange(len(margins)) % n_classes == k, 1, -1)[:, None]
-            for shifted in (margins + turn * off, margins - turn * off):
-                gaps = np.maximum(gaps, np.abs(self.join(shifted) - outputs))
-        return np.asarray((gaps > TOLERANCE).reshape(len(outputs), -1).any(axis=1))
+            turned = np.where(np.arange(len(margins)) % self.n_outputs == k, off.T, -off.T).T
+            shifted += [margins + turned, margins - turned]
+        # All at once: most of what a call takes does not depend on how many there are.
+        joined = self.join(np.hstack(shifted))
+        outputs, *others = joined.reshape(len(shifted), margins.shape[1], *joined.shape[1:])
+        doubt = np.abs(others - outputs).max(axis=0) > TOLERANCE
+        return outputs, doubt.reshape(len(doubt), -1).any(axis=1)
 
 
 def compose(scorer: Scorer, table: Table) -> Composition:
@@ -74,12 +80,12 @@ def compose(scorer: Scorer, table: Table) -> Composition:
     sources = check_sources(table, np.arange(len(table.names)))
     try:
         join = reader.read(scorer.model, [], "score")
-        read = Composition(reader.parts, join, np.array(reader.is_single))
         margins = np.concatenate([part.margins(sources) for part in reader.parts])
         outputs = join(margins)
+        read = Composition(reader.parts, join, np.array(reader.is_single), outputs[0].size)
         doubt = np.zeros(len(outputs), dtype=np.bool_)
         if scorer.has_probabilities and read.is_single.any():
-            doubt = read.doubt(margins, outputs)
+            outputs, doubt = read.join_in_doubt(margins)
     except NotNativeError:
         raise
     except Exception as error:

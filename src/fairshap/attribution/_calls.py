@@ -1,5 +1,6 @@
 """The game played by calling the model, and the rows that the values of all games are added up for."""
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,10 @@ _HASH_CELLS = 1 << 22
 _MOST_KNOWN = 1 << 21
 # Orders that are drawn before a row may stop, and the standard errors that make a decision clear.
 _FIRST, _CLEAR = 16, 5.0
+
+
+#: Pairs, the number of their active players, and the coalitions of these whose values are wanted.
+Job = tuple[Ints, int, Bools | AllCoalitions]
 
 
 class Game:
@@ -78,6 +83,10 @@ class Game:
             self._known.add(keys[:, first[new]], risks[new])
             values[:, start : start + step] = risks[inverse].reshape(len(pairs), len(part))
         return values, active
+
+    def values_of(self, jobs: Sequence[Job]) -> Iterator[tuple[Floats, Ints]]:
+        """Yield what :meth:`values` returns for each job."""
+        return (self.values(*job) for job in jobs)
 
     def without(self, taken: Bools) -> Floats:
         """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""

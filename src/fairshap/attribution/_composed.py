@@ -1,5 +1,7 @@
 """The game of a model that is made of models: what its parts add up is tabulated, and joined as they are."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -13,7 +15,7 @@ from fairshap._models.linear import LinearTable
 from fairshap._models.probing import RankedTable
 from fairshap._models.scorer import risk_of_scores
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._calls import Game, in_parts
+from fairshap.attribution._calls import Game, Job, in_parts
 from fairshap.attribution._trees import make_walkers
 
 # The margins that a thread holds at a time, and of how many pairs at most, so that all threads have some:
@@ -53,6 +55,21 @@ class ComposedGame:
 
         A coalition says which of them keep the row's value.
         """
+        return next(self.values_of([(pairs, q, coalitions)]))
+
+    def values_of(self, jobs: Sequence[Job]) -> Iterator[tuple[Floats, Ints]]:
+        """Yield the values of each job; the model is asked once for as many as can be held."""
+        held: list[tuple[Ints, Bools | AllCoalitions, Floats, Ints]] = []
+        for k, (pairs, q, coalitions) in enumerate(jobs, 1):
+            held.append((pairs, coalitions, *self._tabulate(pairs, q, coalitions)))
+            if k == len(jobs) or sum(values.size for _, _, values, _ in held) >= _BATCH:
+                if self.composition.is_steep:
+                    self._ask(held)
+                yield from ((values, active) for _, _, values, active in held)
+                held = []
+
+    def _tabulate(self, pairs: Ints, q: int, coalitions: Bools | AllCoalitions) -> tuple[Floats, Ints]:
+        """Return the values and the players; what hangs on a rounding is NaN."""
         active = np.nonzero(self._active[pairs])[1].reshape(len(pairs), q)
         bits = np.empty(0, dtype=np.int64)
         if not isinstance(coalitions, AllCoalitions):
@@ -60,6 +77,7 @@ class ComposedGame:
         values = np.empty((len(pairs), len(coalitions)))
         n_alternatives = self.groups.donors.shape[1]
         n_margins = sum(table.n_margins for table in self._tables)
+        is_steep = self.composition.is_steep
         size = min(max(1, _CELLS // (n_margins * n_alternatives * len(coalitions))), _PAIRS)
 
         def value_part(part: slice) -> None:
@@ -72,24 +90,33 @@ class ComposedGame:
                 table.write(own, other, donors, active[part], bits, margins[start:stop])
                 start = stop
             flat = margins.reshape(n_margins, -1)
-            outputs = self.composition.join(flat)
+            if is_steep:
+                outputs, doubt = self.composition.join_in_doubt(flat)
+            else:
+                outputs = self.composition.join(flat)
             scores = outputs.reshape(*margins.shape[1:], *outputs.shape[1:])
             by_value = np.moveaxis(scores, 1, 0).reshape(n_alternatives, -1, *scores.shape[3:])
             values[part] = risk_of_scores(self.groups, by_value).reshape(len(own), -1)
-            if self.composition.is_steep:
-                # The model is asked about these, of all parts together.
-                doubt = self.composition.doubt(flat, outputs).reshape(margins.shape[1:])
-                values[part][doubt.any(axis=1)] = np.nan
+            if is_steep:
+                # The model is asked about these, all together.
+                values[part][doubt.reshape(margins.shape[1:]).any(axis=1)] = np.nan
 
         parts = [slice(start, min(start + size, len(pairs))) for start in range(0, len(pairs), size)]
         in_threads(value_part, [(part,) for part in parts], self.n_threads, lambda *_: None)
-        pair, coalition = np.nonzero(np.isnan(values))
-        if len(pair):
+        return values, active
+
+    def _ask(self, held: list[tuple[Ints, Bools | AllCoalitions, Floats, Ints]]) -> None:
+        """Ask the model for the values that are NaN."""
+        asked = []
+        for pairs, coalitions, values, active in held:
+            pair, coalition = np.nonzero(np.isnan(values))
             taken = np.zeros((len(pair), len(self.players.names)), dtype=np.bool_)
             taken[np.arange(len(pair))[:, None], active[pair]] = ~coalitions[: len(coalitions)][coalition]
-            own, other = self.rows[pairs[pair]], self.references[pairs[pair]]
-            values[pair, coalition] = Game(self.risk, self.players, own, other).without(taken)
-        return values, active
+            asked.append((self.rows[pairs[pair]], self.references[pairs[pair]], taken))
+        own, other, taken = (np.concatenate(arrays) for arrays in zip(*asked, strict=True))
+        risks = Game(self.risk, self.players, own, other).without(taken)
+        for (_, _, values, _), (rows, _, _) in zip(held, asked, strict=True):
+            values[np.isnan(values)], risks = risks[: len(rows)], risks[len(rows) :]
 
 
 class _TreeTables:

@@ -223,17 +223,16 @@ def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, s
     walked = np.minimum(2.0 * options.n_permutations * of_pairs, np.exp2(of_pairs))
     game.forecast = Forecast(np.where(of_pairs <= most, np.exp2(of_pairs), walked).sum(), why)
     with Progress("Explaining", len(pairs), options.verbose) as progress:
-        for q in np.unique(of_pairs).tolist():
-            same = pairs[of_pairs == q]
+        alike = {q: pairs[of_pairs == q] for q in np.unique(of_pairs).tolist()}
+        exact = [(same, q, AllCoalitions(q)) for q, same in alike.items() if q <= most]
+        jobs = [(part, q, every) for same, q, every in exact for part in game.batches(same, len(every))]
+        for (batch, q, _), (values, active) in zip(jobs, game.values_of(jobs), strict=True):
+            counts = np.full(len(batch), q)
+            rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
+            progress.advance(len(batch), len(batch))
+        for q, same in alike.items():
             if q > most:
                 estimate_pairs(game, same, q, rows, options, seed, progress)
-                continue
-            coalitions = AllCoalitions(q)
-            for batch in game.batches(same, len(coalitions)):
-                values, active = game.values(batch, q, coalitions)
-                counts = np.full(len(batch), q)
-                rows.add(batch, counts, active, shapley_values(values), values[:, -1], values[:, 0])
-                progress.advance(len(batch), len(batch))
 
 
 def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: int) -> None:
