@@ -21,6 +21,7 @@ from fairshap.cli.demo import datasets, demo
 from fairshap.cli.evaluate import evaluate
 from fairshap.cli.repair import repair
 from fairshap.cli.tune import tune
+from fairshap.cli.warmup import warmup
 from fairshap.exceptions import FairshapError
 
 # The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
@@ -41,6 +42,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     apply: "apply edits.csv people.csv --out fair.csv",
     datasets: "datasets --json",
     demo: "demo --out demo",
+    warmup: "warmup",
 }
 
 app = typer.Typer(
