@@ -23,6 +23,7 @@ def test_a_folder_that_cannot_be_written_to_costs_time_and_nothing_else(monkeypa
     assert compiled(double)(21.0) == 42.0
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 @pytest.mark.parametrize("collects", [True, False])
 def test_the_garbage_collector_pauses_while_a_kernel_is_compiled_and_then_goes_on_as_before(
     collects, monkeypatch

@@ -24,7 +24,9 @@ def compiled(kernel: Kernel, **options: Any) -> Kernel:
     except RuntimeError:
         # Neither the package's folder nor the user's can be written to: compile in every process.
         dispatcher = numba.njit(**_OPTIONS | options)(kernel)
-    dispatcher.compile = _without_collection(dispatcher.compile)
+    if dispatcher is not kernel:
+        # It is the kernel itself where NUMBA_DISABLE_JIT is set.
+        dispatcher.compile = _without_collection(dispatcher.compile)
     return dispatcher  # type: ignore[no-any-return]
 
 
