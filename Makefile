@@ -50,6 +50,7 @@ kernels:
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 types: setup
 	$(BIN)/mypy
