@@ -8,7 +8,6 @@ import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
 from fairshap._frames import Table, first_rows
-from fairshap._kernels.trees.ensemble import note_special
 from fairshap._messages import listing
 from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
 from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
@@ -382,13 +381,15 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
 
     These are, in each column, a missing value, a zero, the least and the greatest number, and every category.
     """
-    numeric = np.flatnonzero(np.isin(table.numeric_columns, columns))
-    special = np.full((4, len(numeric)), -1, dtype=np.int64)
-    least, greatest = np.full(len(numeric), np.inf), np.full(len(numeric), -np.inf)
-    for start, values in _blocks(table.numbers, numeric):
-        note_special(values, start, special, least, greatest)
-    of_special = np.broadcast_to(table.numeric_columns[numeric], special.shape)
-    found_in, found = [of_special[special >= 0]], [special[special >= 0]]
+    found_in, found = [columns[:0]], [columns[:0]]
+    for column in np.intersect1d(columns, table.numeric_columns).tolist():
+        values = table.column(column)
+        missing = np.isnan(values)
+        least, greatest = np.where(missing, np.inf, values), np.where(missing, -np.inf, values)
+        # The first row stands in for what is not there.
+        rows = np.array([missing.argmax(), (values == 0).argmax(), least.argmin(), greatest.argmax()])
+        found_in.append(np.full(len(rows), column))
+        found.append(rows)
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
         first, missing = table.distinct(column), np.flatnonzero(table.column(column) < 0)[:1]
         rows = np.append(first[spread(len(first), _N_CATEGORIES)], missing)
