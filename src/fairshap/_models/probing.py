@@ -381,15 +381,17 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
 
     These are, in each column, a missing value, a zero, the least and the greatest number, and every category.
     """
-    found_in, found = [columns[:0]], [columns[:0]]
-    for column in np.intersect1d(columns, table.numeric_columns).tolist():
+    numeric = np.intersect1d(columns, table.numeric_columns)
+    special = np.full((4, len(numeric)), -1)
+    for k, column in enumerate(numeric.tolist()):
         values = table.column(column)
-        missing = np.isnan(values)
-        least, greatest = np.where(missing, np.inf, values), np.where(missing, -np.inf, values)
-        # The first row stands in for what is not there.
-        rows = np.array([missing.argmax(), (values == 0).argmax(), least.argmin(), greatest.argmax()])
-        found_in.append(np.full(len(rows), column))
-        found.append(rows)
+        is_missing = np.isnan(values)
+        for kind, which in enumerate((is_missing, values == 0)):
+            special[kind, k] = which.argmax() if which.any() else -1
+        if not is_missing.all():
+            special[2:, k] = np.nanargmin(values), np.nanargmax(values)
+    of_special = np.broadcast_to(numeric, special.shape)
+    found_in, found = [of_special[special >= 0]], [special[special >= 0]]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
         first, missing = table.distinct(column), np.flatnonzero(table.column(column) < 0)[:1]
         rows = np.append(first[spread(len(first), _N_CATEGORIES)], missing)
