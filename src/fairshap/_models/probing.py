@@ -1,11 +1,14 @@
 """A table as its model's trees see it: ranks, found behind preprocessing by trying, checked by the model."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.compose import ColumnTransformer
 
 from fairshap._frames import Table, first_rows
 from fairshap._messages import listing
@@ -227,10 +230,15 @@ def transform(steps: Sequence[Any], rows: Any) -> Any:
 def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native, Ints], Floats]:
     """Return a function from rows to the numbers that some of a model's own features are."""
     fill: list[float] = []
+    is_array = False
 
     def encode(rows: Any, features: Ints) -> Floats:
-        encoded = transform(steps, rows)
-        if hasattr(encoded, "tocsr") and not fill:
+        nonlocal is_array
+        used, places = _narrow(steps, features) if is_array else (steps, features)
+        encoded = transform(used, rows)
+        if fill:
+            encoded = csr_array(encoded)
+        elif hasattr(encoded, "tocsr"):
             fill.append(_read_as(model, encoded[:_N_ASKED]))
         known = numberings(model, encoded)
         if isinstance(encoded, pd.DataFrame):
@@ -245,14 +253,31 @@ def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native, Ints], F
                         f"{words.columns[feature]!r} holds what the model never saw; fit it with that"
                     )
                 encoded.isetitem(feature, codes)
-        numbers = to_numbers(encoded[:, features] if fill else encoded, *fill)
-        numbers = numbers if fill else numbers[:, features]
+        else:
+            is_array = True
+        numbers = to_numbers(encoded[:, places] if fill else encoded, *fill)
+        numbers = numbers if fill else numbers[:, places]
         for column, feature in enumerate(features.tolist()):
             if feature in known:
                 numbers[:, column] = recode(numbers[:, column], known[feature])
         return numbers
 
     return encode
+
+
+def _narrow(steps: Sequence[Any], features: Ints) -> tuple[Sequence[Any], Ints]:
+    """Return steps without transformers that make none of some features, and where these stand then."""
+    if len(steps) > 1 or not isinstance(steps[0], ColumnTransformer):
+        return steps, features
+    narrow, made = copy.copy(steps[0]), []
+    # Blocks that are all dense cannot be stacked as sparse ones.
+    narrow.transformers_, narrow.sparse_output_ = [], False
+    for name, transformer, columns in steps[0].transformers_:
+        own = np.arange(steps[0].output_indices_[name].stop)[steps[0].output_indices_[name]]
+        is_used = bool(np.isin(own, features).any())
+        narrow.transformers_.append((name, transformer if is_used else "drop", columns))
+        made.append(own if is_used else own[:0])
+    return [narrow], np.searchsorted(np.concatenate(made), features)
 
 
 def _read_as(model: Any, rows: Any) -> float:
