@@ -9,7 +9,7 @@ from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from xgboost import XGBClassifier
 
 from fairshap._frames import Table
@@ -72,6 +72,31 @@ def test_trees_see_what_they_see_of_the_whole_table(kind, is_sparse, cells, tabl
     places = np.arange(len(ensemble.features))
     assert_array_equal(ranked.ranks, ensemble.rank(places, whole[:, ensemble.features]))
     assert step.n < N / 5
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_columns_whose_values_are_known_are_not_transformed_again(is_sparse, table, monkeypatch):
+    X, y = table
+    X = X.assign(income=np.random.default_rng(1).normal(size=N))
+    step = make_column_transformer(
+        (OneHotEncoder(), ["town"]),
+        ("drop", ["constant"]),
+        (StandardScaler(), ["age", "income"]),
+        remainder="passthrough",
+        sparse_threshold=int(is_sparse),
+    ).fit(X)
+    encoded = step.transform(X)
+    model = LGBMClassifier(n_estimators=10, random_state=0, verbose=-1).fit(encoded, y)
+    rows, transform = [], OneHotEncoder.transform
+    monkeypatch.setattr(
+        OneHotEncoder, "transform", lambda own, X: [rows.append(len(X)), transform(own, X)][1]
+    )
+    monkeypatch.setattr(probing, "ENCODED_CELLS", 500 * encoded.shape[1])
+    ensemble = import_trees(model)
+    ranked = rank_features([step], model, ensemble, Table.read(X))
+    places = np.arange(len(ensemble.features))
+    assert_array_equal(ranked.ranks, ensemble.rank(places, to_numbers(encoded)[:, ensemble.features]))
+    assert sum(rows) < N / 2
 
 
 @pytest.mark.parametrize("is_sparse", [True, False])

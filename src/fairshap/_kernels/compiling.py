@@ -5,13 +5,47 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # Most kernels allocate nothing, so that nobody counts who uses an array: that takes time, and the compiler's.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+
+class _Part(JITCodeLibrary):
+    """What only other kernels call: optimized and translated as a part of them, and never by itself."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, _: str) -> int:
+        # Python never calls it.
+        return 0
+
+    @property
+    def codegen(self) -> "_Part":
+        return self
+
+    def set_env(self, *_: Any) -> None:
+        """Leave out what errors raised in compiled code would need: kernels raise none."""
+
+
+class _PartCompiler(Compiler):
+    """The compiler of such parts."""
+
+    def define_pipelines(self) -> list[Any]:
+        name = self.state.func_id.func_qualname
+        self.state.library = _Part(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        return super().define_pipelines()  # type: ignore[no-any-return, no-untyped-call]
+
+
 # What only other kernels call needs no way in from Python, and is kept as a part of those who call it.
-_INNER = _OPTIONS | {"no_cpython_wrapper": True}
+_INNER = _OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 # Quicker sums. The order is the compiler's: the same in every run and every thread. A product may be added in
 # one step.
 _ANY_ORDER = {"reassoc", "nsz", "contract"}

@@ -156,15 +156,19 @@ class _Reader:
         joins = []
         for calibrated in model.calibrated_classifiers_:
             has_margin = hasattr(calibrated.estimator, "decision_function")
-            kind = _GivenMargins if has_margin else _GivenScores
-            given = copy.copy(calibrated)
-            given.estimator = kind(calibrated.estimator.classes_)
             wanted = "decision_function" if has_margin else "score"
-            joins.append((self.read(calibrated.estimator, steps, wanted), given))
+            read = self.read(calibrated.estimator, steps, wanted)
+            if len(model.classes_) == 2 and model.method in ("sigmoid", "isotonic"):
+                # What the classifier does besides takes as long.
+                joins.append((read, calibrated.calibrators[0].predict))
+                continue
+            given = copy.copy(calibrated)
+            given.estimator = (_GivenMargins if has_margin else _GivenScores)(calibrated.estimator.classes_)
+            joins.append((read, lambda outputs, given=given: _positive(given.predict_proba(outputs))))
 
         def join(margins: Floats) -> Floats:
-            outputs = [_positive(given.predict_proba(read(margins))) for read, given in joins]
-            return np.asarray(np.mean(outputs, axis=0))
+            outputs = [calibrate(read(margins)) for read, calibrate in joins]
+            return np.asarray(np.mean(outputs, axis=0, dtype=np.float64))
 
         return join
 

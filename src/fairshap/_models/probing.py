@@ -1,14 +1,16 @@
 """A table as its model's trees see it: ranks, found behind preprocessing by trying, checked by the model."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.compose import ColumnTransformer
 
 from fairshap._frames import Table, first_rows
-from fairshap._kernels.trees.ensemble import note_special
 from fairshap._messages import listing
 from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
 from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
@@ -228,10 +230,15 @@ def transform(steps: Sequence[Any], rows: Any) -> Any:
 def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native, Ints], Floats]:
     """Return a function from rows to the numbers that some of a model's own features are."""
     fill: list[float] = []
+    is_array = False
 
     def encode(rows: Any, features: Ints) -> Floats:
-        encoded = transform(steps, rows)
-        if hasattr(encoded, "tocsr") and not fill:
+        nonlocal is_array
+        used, places = _narrow(steps, features) if is_array else (steps, features)
+        encoded = transform(used, rows)
+        if fill:
+            encoded = csr_array(encoded)
+        elif hasattr(encoded, "tocsr"):
             fill.append(_read_as(model, encoded[:_N_ASKED]))
         known = numberings(model, encoded)
         if isinstance(encoded, pd.DataFrame):
@@ -246,14 +253,31 @@ def make_encoder(steps: Sequence[Any], model: Any) -> Callable[[Native, Ints], F
                         f"{words.columns[feature]!r} holds what the model never saw; fit it with that"
                     )
                 encoded.isetitem(feature, codes)
-        numbers = to_numbers(encoded[:, features] if fill else encoded, *fill)
-        numbers = numbers if fill else numbers[:, features]
+        else:
+            is_array = True
+        numbers = to_numbers(encoded[:, places] if fill else encoded, *fill)
+        numbers = numbers if fill else numbers[:, places]
         for column, feature in enumerate(features.tolist()):
             if feature in known:
                 numbers[:, column] = recode(numbers[:, column], known[feature])
         return numbers
 
     return encode
+
+
+def _narrow(steps: Sequence[Any], features: Ints) -> tuple[Sequence[Any], Ints]:
+    """Return steps without transformers that make none of some features, and where these stand then."""
+    if len(steps) > 1 or not isinstance(steps[0], ColumnTransformer):
+        return steps, features
+    narrow, made = copy.copy(steps[0]), []
+    # Blocks that are all dense cannot be stacked as sparse ones.
+    narrow.transformers_, narrow.sparse_output_ = [], False
+    for name, transformer, columns in steps[0].transformers_:
+        own = np.arange(steps[0].output_indices_[name].stop)[steps[0].output_indices_[name]]
+        is_used = bool(np.isin(own, features).any())
+        narrow.transformers_.append((name, transformer if is_used else "drop", columns))
+        made.append(own if is_used else own[:0])
+    return [narrow], np.searchsorted(np.concatenate(made), features)
 
 
 def _read_as(model: Any, rows: Any) -> float:
@@ -382,12 +406,16 @@ def _telling_cells(table: Table, columns: Ints) -> tuple[Ints, Ints]:
 
     These are, in each column, a missing value, a zero, the least and the greatest number, and every category.
     """
-    numeric = np.flatnonzero(np.isin(table.numeric_columns, columns))
-    special = np.full((4, len(numeric)), -1, dtype=np.int64)
-    least, greatest = np.full(len(numeric), np.inf), np.full(len(numeric), -np.inf)
-    for start, values in _blocks(table.numbers, numeric):
-        note_special(values, start, special, least, greatest)
-    of_special = np.broadcast_to(table.numeric_columns[numeric], special.shape)
+    numeric = np.intersect1d(columns, table.numeric_columns)
+    special = np.full((4, len(numeric)), -1)
+    for k, column in enumerate(numeric.tolist()):
+        values = table.column(column)
+        is_missing = np.isnan(values)
+        for kind, which in enumerate((is_missing, values == 0)):
+            special[kind, k] = which.argmax() if which.any() else -1
+        if not is_missing.all():
+            special[2:, k] = np.nanargmin(values), np.nanargmax(values)
+    of_special = np.broadcast_to(numeric, special.shape)
     found_in, found = [of_special[special >= 0]], [special[special >= 0]]
     for column in np.setdiff1d(columns, table.numeric_columns).tolist():
         first, missing = table.distinct(column), np.flatnonzero(table.column(column) < 0)[:1]

@@ -18,7 +18,7 @@ from scipy.special import expit, logit, softmax
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent, rank_numbers
+from fairshap._kernels.trees.ensemble import Trees, leaf_sums, make_descent
 from fairshap._models.scorer import NotNativeError
 from fairshap._typing import Bools, Codes, Floats, Ints
 
@@ -94,25 +94,21 @@ class Ensemble:
 
         A category is its own rank; the rank of a missing value is -1.
         """
-        cuts = [np.empty(0) if self.thresholds[k] is None else self.thresholds[k] for k in places]
-        starts = np.cumsum([0, *(len(part) for part in cuts)])
-        ranks: Codes = rank_numbers(
-            # In one layout, for which there is one compiled kernel.
-            np.require(values, np.float64, ["C", "W"]),
-            np.concatenate([*cuts, np.empty(0)]).astype(np.float64),
-            starts,
-            self.strict,
-            self.dtype is np.float32,
-            float(self.dtype(self.missing)),
-        )
+        with np.errstate(over="ignore"):
+            # Rounded as the library rounds them; its thresholds are not.
+            values = values.astype(self.dtype).astype(np.float64)
+        ranks: Codes = np.empty(values.shape, dtype=np.int32)
+        side: Any = "right" if self.strict else "left"
         # The last place of a node's table is for categories that no split names, or that cannot be.
         n_tables = int((self.trees.table_start >= 0).sum())
         last = len(self.trees.table) // max(n_tables, 1) - 1
         for column, k in enumerate(places):
-            if self.thresholds[k] is None:
-                codes = values[:, column]
-                known = np.where((codes >= 0) & (codes < last), codes, last)
-                ranks[:, column] = np.where(ranks[:, column] < 0, -1, known)
+            cuts, cells = self.thresholds[k], values[:, column]
+            if cuts is None:
+                ranks[:, column] = np.where((cells >= 0) & (cells < last), cells, last)
+            else:
+                ranks[:, column] = np.searchsorted(cuts.astype(np.float64), cells, side)
+        ranks[np.isnan(values) | (values == float(self.dtype(self.missing)))] = -1
         return ranks
 
     def margins(self, ranks: Codes) -> Floats:

@@ -219,66 +219,6 @@ def _count_active(
                 counts[i] += 1
 
 
-def rank_numbers(
-    values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float
-) -> Codes:
-    """Return how many thresholds of its column each value is above, -1 where it is missing.
-
-    ``cuts`` holds the thresholds, sorted, one column's after the other's, and ``starts`` where each column's
-    start. ``strict`` says whether a value at a threshold is above it, ``single`` whether values are compared
-    in single precision; ``missing`` is the number that is a missing value, beside NaN.
-    """
-    ranks = np.empty(values.shape, dtype=np.int32)
-    _rank(values, cuts, starts, strict, single, missing, ranks)
-    return ranks
-
-
-@compiled
-def _rank(
-    values: Floats, cuts: Floats, starts: Ints, strict: bool, single: bool, missing: float, ranks: Codes
-) -> None:
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            value = values[i, j]
-            if single:
-                value = np.float64(np.float32(value))
-            if math.isnan(value) or value == missing:
-                ranks[i, j] = -1
-                continue
-            low, high = starts[j], starts[j + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if cuts[middle] < value or (strict and cuts[middle] == value):
-                    low = middle + 1
-                else:
-                    high = middle
-            ranks[i, j] = low - starts[j]
-
-
-@compiled
-def note_special(values: Floats, start: int, special: Ints, least: Floats, greatest: Floats) -> None:
-    """Note for each column the first row with a missing value, with a zero, the least and the greatest.
-
-    ``values`` are the rows from ``start`` on; ``special``, of shape (4, columns), holds -1 while there is no
-    such row, ``least`` and ``greatest`` the numbers up to now.
-    """
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            value = values[i, j]
-            if math.isnan(value):
-                if special[0, j] < 0:
-                    special[0, j] = start + i
-                continue
-            if value == 0.0 and special[1, j] < 0:
-                special[1, j] = start + i
-            if value < least[j]:
-                least[j] = value
-                special[2, j] = start + i
-            if value > greatest[j]:
-                greatest[j] = value
-                special[3, j] = start + i
-
-
 def find_partings(descent: Descent, n_trees: int, ranks: Codes, rows: Ints, references: Ints) -> Codes:
     """Return where the two rows of each pair part in each of the first trees, or the leaf that both reach.
 
