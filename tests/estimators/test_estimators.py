@@ -235,7 +235,7 @@ def test_a_fitted_model_is_explained_unchanged():
     assert classifier.estimator_ is not pipeline
     assert classifier.repair_.model_.estimator is pipeline
     beside = FairSHAP(FrozenEstimator(model), privileged=1, random_state=0)
-    with pytest.raises(ModelError, match="never sees the sensitive attribute, so there is nothing to repair"):
+    with pytest.raises(ModelError, match="never sees the sensitive attribute, and its risk is 0"):
         beside.fit(
             np.zeros((300, model.n_features_in_)), D.y, sensitive_features=(D.X["group"] == "a").astype(int)
         )

@@ -107,7 +107,7 @@ def add_counterfactuals(
     A row has one for each value that its own, if present, is compared with; they share the weight that it
     had. In a frame whose rows are merely numbered the numbers go on; otherwise each has its row's label.
     """
-    if problem.added:
+    if not problem.columns or problem.added:
         raise InputError(
             f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
             "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "
@@ -155,7 +155,7 @@ def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
 def select_edits(
     explanation: Explanation,
     *,
-    threshold: float | None = None,
+    threshold: float | Literal["relative"] | None = None,
     selector: Selector | None = None,
     constraints: EditConstraints | None = None,
 ) -> Edits:
@@ -165,8 +165,8 @@ def select_edits(
     ----------
     explanation : Explanation
         What :func:`fairshap.explain` returned.
-    threshold : float, optional
-        Short for ``selector=Threshold(threshold)``.
+    threshold : float or "relative", optional
+        Short for ``selector=Threshold(threshold)``, or for ``selector=Threshold(relative=True)``.
     selector : Selector, optional
         Chooses the cells: :class:`Threshold`, :class:`Budget` or :class:`OptimalSubset`. Further rounds of
         :class:`Iterative` train models, which :class:`fairshap.FairSHAP` does.

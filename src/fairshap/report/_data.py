@@ -107,21 +107,22 @@ class ReportData:
     def threshold(self) -> float:
         """The smallest Shapley value that leads to an edit; for an optimal subset, the cost of a cell."""
         selector = self.selector
-        if isinstance(selector, (Threshold, OptimalSubset)):
-            given = selector.threshold if isinstance(selector, Threshold) else selector.cost
-            return float(self.explanation.default_threshold if given is None else given)
+        if isinstance(selector, Threshold):
+            return selector.threshold_of(self.explanation)
+        if isinstance(selector, OptimalSubset):
+            return self.explanation.default_threshold if selector.cost is None else selector.cost
         # A budget has no threshold of its own: it ends where it is spent.
         values = self.edits.phi if len(self.edits) else [np.nan_to_num(self.explanation.values).max()]
         return float(np.min(values))
 
     def mean_risks(self, edited: bool = False) -> tuple[float, float] | None:
         """Return the explained model's mean risk before and after, over all rows or the edited ones."""
-        known = ~np.isnan(self.certificate.dr_before)
+        known = ~np.isnan(self.certificate.before)
         if edited:
             known &= self.certificate.edited
         if not known.any():
             return None
-        return float(self.certificate.dr_before[known].mean()), float(self.certificate.dr_after[known].mean())
+        return float(self.certificate.before[known].mean()), float(self.certificate.after[known].mean())
 
 
 class Sweep(NamedTuple):
@@ -153,7 +154,7 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     explanation = data.explanation
     kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
     rows, replaced = kind(threshold).choose(explanation, data.recipe.constraints)
-    risk = data.certificate.dr_before.copy()
+    risk = data.certificate.before.copy()
     if not len(rows):
         return 0, 0, round(float(np.nanmean(risk)), 6)
     references, features = explanation.best[rows], explanation.features
