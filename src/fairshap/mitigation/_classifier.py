@@ -13,7 +13,7 @@ from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import ModelError
 from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.predictors import Trainer
+from fairshap.mitigation._training import Trainer
 
 
 class MitigatedClassifier(ClassifierMixin, Trainer):
