@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import open_store
 from fairshap._typing import Floats, Native
+from fairshap.mitigation._removal import SensitiveRemover
 
 
 def offered(method: str) -> Any:
@@ -24,6 +25,15 @@ def offered(method: str) -> Any:
     return available_if(check)
 
 
+def read_rows(owner: Any, X: Native, remover: SensitiveRemover | None) -> Native:
+    """Return rows that an estimator was given, checked, and without the sensitive columns if these go."""
+    X = open_store(X).native
+    if remover is not None and remover.is_without(X):
+        return remover.complete(X)
+    validate_data(owner, X, skip_check_array=True, reset=False)
+    return X if remover is None else remover.transform(X)
+
+
 class Trainer(MetaEstimatorMixin, BaseEstimator):
     """Trains an estimator on a table that was changed, and predicts with it."""
 
@@ -33,12 +43,17 @@ class Trainer(MetaEstimatorMixin, BaseEstimator):
     def _estimator(self) -> Any:
         return self.estimator
 
+    #: Takes the sensitive columns away from the rows; None if the estimator sees them.
+    _remover: SensitiveRemover | None = None
+
     def prepare_rows(self, X: Native) -> Native:
-        """Return rows as ``estimator_`` takes them; they must have the columns that were fitted on."""
+        """Return rows as ``estimator_`` takes them.
+
+        They must have the columns that were fitted on; the sensitive ones may be missing if it does not see
+        them.
+        """
         check_is_fitted(self)
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
+        return read_rows(self, X, self._remover)
 
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label or quantity of each row."""
