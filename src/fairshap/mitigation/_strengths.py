@@ -50,7 +50,7 @@ class Limits:
 
     accuracy: float
     auc: float
-    margin: float = 0.0
+    margin: float = 0.5
 
 
 def check_minimize(minimize: Any) -> None:
@@ -229,7 +229,8 @@ def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clippe
             most = before[name] + limits.margin * posteriors.error(name)
             allowed &= found[name] <= most + 1e-12
         if own is not None:
-            allowed &= posteriors.signed(weights)[:, own] * sign[own] >= 0
+            # Out of fold a price against the gap can look good too; on other rows it seldom is.
+            allowed &= (posteriors.signed(weights)[:, own] * sign[own] >= 0) & (points[:, own] * sign[own] >= 0)
         order = np.lexsort((np.abs(points).sum(axis=1), -found["accuracy"], found[minimize].round(6)))
         for k in order[allowed[order]]:
             if limits.auc == np.inf or posteriors.auc(weights[k]) >= least_auc:
