@@ -26,7 +26,7 @@ class _FairSHAPPredictor(Routed, Trainer):
     _is_regression = False
 
     def __init__(
-        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = False
+        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = True
     ) -> None:
         self.repair = repair
         self.estimator = estimator
@@ -172,13 +172,13 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The classifier that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingClassifier``. Counterfactuals need weights, which are passed on also through a
         pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
-    weights : {None, "auto"} or object, default=None
+    weights : {None, "auto"} or object, default="auto"
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
         :class:`mitigation.ParityWeigher`. Its attribute is that of the repair and its estimator this one,
         unless it has its own. "auto" is a ``ParityWeigher``, and None for more than two labels, for an
         estimator without probabilities or that takes no weights, and for fewer than three rows of a label in
         a group.
-    drop_sensitive : bool, default=False
+    drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
         column, as a pipeline that names its columns, the column has the same value in every row instead.
@@ -216,8 +216,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         repair: FairSHAP | None = None,
         estimator: Any = None,
         *,
-        weights: Any = None,
-        drop_sensitive: bool = False,
+        weights: Any = "auto",
+        drop_sensitive: bool = True,
     ) -> None:
         super().__init__(repair, estimator, drop_sensitive=drop_sensitive)
         self.weights = weights
@@ -261,7 +261,7 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     estimator : regressor, default=None
         The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingRegressor``.
-    drop_sensitive : bool, default=False
+    drop_sensitive : bool, default=True
         Whether the regressor is trained without the sensitive column; see :class:`FairSHAPClassifier`.
 
     Examples
