@@ -186,6 +186,7 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
         column, as a pipeline that names its columns, the column has the same value in every row instead.
+        Counterfactuals are of use only to a classifier that sees the column, ``drop_sensitive=False``.
 
     Attributes
     ----------

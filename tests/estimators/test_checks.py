@@ -24,8 +24,8 @@ above_median = AboveMedian()
 
 
 WHO = {"sensitive": 0, "privileged": above_median, "threshold": 0.01, "random_state": 0}
-# With the column: the checks want a model to learn from each of two columns, and to refuse a missing number in
-# any of them.
+# With the column: the checks want a model that learns from either of two columns and refuses missing numbers
+# in both.
 REPAIRING = FairSHAPClassifier(FairSHAP(LogisticRegression(), **WHO), drop_sensitive=False)
 BOOSTED = FairSHAPClassifier(
     FairSHAP(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO),
