@@ -275,7 +275,12 @@ def test_the_classifier_weighs_the_repaired_table_and_forgets_the_column(weights
     method = clone(weights).set_params(**WHO) if hasattr(weights, "fit") else None
     if weights == "auto":
         method = ParityWeigher(LogisticRegression(), **WHO, random_state=0)
-    sample_weight = None if method is None else method.fit(X_fair, D.y).sample_weight_
+        # Its limits are those of recorded rows, and against the model of the recorded table.
+        method._fit(method._read(X_fair, D.y, None, None), judged=D.X)
+        assert method.n_fits_ >= 12
+    elif method is not None:
+        method.fit(X_fair, D.y)
+    sample_weight = None if method is None else method.sample_weight_
     rest = X_fair.drop(columns="group")
     expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, D.y, sample_weight=sample_weight)
     rows = D.X.drop(columns="group")
@@ -349,6 +354,14 @@ def test_a_saved_correction_predicts_the_same_and_holds_no_row():
     assert not any(value.tobytes() in saved for value in X["skill"].to_numpy())
     assert len(saved) < 16_000
     assert_array_equal(pickle.loads(saved).predict(X), model.predict(X))  # noqa: S301 - written here
+
+
+@pytest.mark.parametrize("kind", [ParityWeigher, Reweigher])
+def test_a_saved_weigher_does_not_tell_the_weight_of_single_rows(kind):
+    weigher = kind(**WHO).set_params(**QUICK if kind is ParityWeigher else {}).fit(D.X, D.y)
+    loaded = pickle.loads(pickle.dumps(weigher))  # noqa: S301 - written here
+    assert not hasattr(loaded, "sample_weight_")
+    assert_array_equal(loaded.factors_, weigher.factors_)
 
 
 def test_input_is_not_modified(searched):

@@ -17,7 +17,7 @@ from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import Mitigator
+from fairshap.mitigation._base import Mitigator, RowWeigher
 from fairshap.mitigation._posteriors import Calibration, Learner, two_labels
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import (
@@ -109,7 +109,7 @@ class _ParitySearch(Mitigator):
         return search(posteriors, self.minimize, self._limits(), self._is_clipped)
 
 
-class ParityWeigher(_ParitySearch):
+class ParityWeigher(_ParitySearch, RowWeigher):
     """Weight the rows of each group and label so that a model without the attribute treats groups alike.
 
     At a given price of the gaps between groups, the most accurate rule that does not use the attribute is the
