@@ -1,75 +1,22 @@
 """FairSHAP as a classifier and as a regressor: explain, repair, retrain."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.validation import validate_data
 
+from fairshap._crossval.folds import strata_of
 from fairshap._frames import open_store
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
-from fairshap._problem import read_target
-from fairshap._typing import Floats, Native
+from fairshap._problem import Problem, read_target
+from fairshap._typing import Native
 from fairshap.estimators import FairSHAP, Routed
-from fairshap.exceptions import InputError, ModelError
-
-
-def offered(method: str) -> Any:
-    """Offer a method if the trained estimator has it, or before the fit the one to train."""
-
-    def check(self: "Trainer") -> bool:
-        # The error of an estimator without it says more.
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), method)
-        return True
-
-    return available_if(check)
-
-
-class Trainer(MetaEstimatorMixin, BaseEstimator):
-    """Trains an estimator on a table that was changed, and predicts with it."""
-
-    estimator: Any
-    estimator_: Any
-
-    def _estimator(self) -> Any:
-        return self.estimator
-
-    def prepare_rows(self, X: Native) -> Native:
-        """Return rows as ``estimator_`` takes them; they must have the columns that were fitted on."""
-        check_is_fitted(self)
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label or quantity of each row."""
-        return self._predict("predict", X)
-
-    @offered("predict_proba")
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return self._predict("predict_proba", X)
-
-    @offered("decision_function")
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return self._predict("decision_function", X)
-
-    def _predict(self, method: str, X: Native) -> NDArray[Any]:
-        rows = self.prepare_rows(X)
-        return np.asarray(getattr(self.estimator_, method)(rows))
-
-    def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
-        if tags.classifier_tags is not None and inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags
+from fairshap.exceptions import InputError, ModelError, PooledGroupsWarning
+from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
+from fairshap.mitigation._training import Trainer
 
 
 class _FairSHAPPredictor(Routed, Trainer):
@@ -78,9 +25,12 @@ class _FairSHAPPredictor(Routed, Trainer):
     _caller = "fit"
     _is_regression = False
 
-    def __init__(self, repair: FairSHAP | None = None, estimator: Any = None) -> None:
+    def __init__(
+        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = True
+    ) -> None:
         self.repair = repair
         self.estimator = estimator
+        self.drop_sensitive = drop_sensitive
 
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Explain, repair and retrain.
@@ -99,24 +49,54 @@ class _FairSHAPPredictor(Routed, Trainer):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         # What the estimator does with weights is found out before the repair, which takes its time.
-        weighing = self._weigh(repair, estimator, X, y, sample_weight)
+        weigher = self._weigher(repair, estimator)
+        weighing = self._weigh(repair, estimator, weigher, X, y, sample_weight)
         X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        target, weights = repair.explanation_.problem.y, repair.sample_weight_
-        values = target.values
+        problem, weights = repair.explanation_.problem, repair.sample_weight_
+        values = problem.y.values
         if len(repair.counterfactual_of_):
             values = np.concatenate([values, values[repair.counterfactual_of_]])
-        if sample_weight is None:
-            if weighing is not None and weights is not None and len(np.unique(weights)) > 1:
+        self._remover, self.weights_ = None, None
+        # The repair has said it of the same table.
+        with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
+            if self.drop_sensitive and sensitive_features is None:
+                remover = SensitiveRemover(sensitive=repair.sensitive, privileged=repair.privileged)
+                self._remover = remover.fit_for(estimator, X)
+            if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
+                beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
+                if isinstance(weigher, ParityWeigher) and not len(repair.counterfactual_of_):
+                    # On repaired rows every model looks fairer than it is.
+                    self.weights_ = weigher._fit(weigher._read(X_fair, values, **beside), judged=X)
+                else:
+                    self.weights_ = weigher.fit(X_fair, values, **beside)
+                weights = self.weights_.sample_weight_
+        if self._remover is not None:
+            X_fair = self._remover.transform(X_fair)
+        if self.weights_ is not None or sample_weight is None:
+            if self.weights_ is None and weighing and weights is not None and np.ptp(weights) > 0:
                 weighing.warn_of_repeats()
             self.estimator_ = fit_weighted(estimator, X_fair, values, weights, weighing)
         else:
             self.estimator_ = fit_model(estimator, X_fair, values, self._fit_params(weights))
         self.repair_ = repair
-        if target.classes is not None:
-            self.classes_ = target.classes
+        if problem.y.classes is not None:
+            self.classes_ = problem.y.classes
         return self
+
+    def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:  # noqa: ARG002
+        """Return what weights the rows of the repaired table, unfitted; None if nothing does."""
+        return None
+
+    def _can_weigh(self, problem: Problem) -> bool:  # noqa: ARG002
+        """Say whether the rows of a table can be weighted; where it was asked for, an error says why not."""
+        return True
+
+    @property
+    def _is_auto(self) -> bool:
+        """Whether rows are weighted only where they can be."""
+        return False
 
     def _repair(self) -> FairSHAP:
         """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
@@ -138,23 +118,29 @@ class _FairSHAPPredictor(Routed, Trainer):
         return estimator.estimator if is_frozen(estimator) else estimator
 
     def _weigh(
-        self, repair: FairSHAP, estimator: Any, X: Native, y: Any, sample_weight: Any
+        self, repair: FairSHAP, estimator: Any, weigher: Any, X: Native, y: Any, sample_weight: Any
     ) -> Weighing | None:
         """Return what the estimator does with weights; None if there will be none.
 
-        Weights of the user's that it cannot be fitted with are an error, and so are they beside
-        counterfactuals if the rows would have to be repeated.
+        Weights that it cannot be fitted with are an error if they are the user's or a weigher's, and so are
+        the user's beside counterfactuals if the rows would have to be repeated.
         """
         # Where metadata is routed, this line checks what the estimator requests.
         given = self._fit_params(sample_weight)
         is_given = bool(given) and not get_config()["enable_metadata_routing"]
-        if repair.counterfactuals is None and not is_given:
+        if repair.counterfactuals is None and weigher is None and not is_given:
             return None
         weighing = Weighing.of(estimator, X, read_target(y, open_store(X).n_rows))
         if is_given:
             weighing.check()
+        if weigher is not None and not weighing.is_used and not self._is_auto:
+            raise ModelError(
+                f"{weighing.trouble}, and rows weigh differently after {type(weigher).__name__}. Use an "
+                "estimator that takes weights, or weights=None.",
+                parameter="weights",
+            )
         if repair.counterfactuals is None:
-            return None
+            return weighing if weigher is not None else None
         if sample_weight is not None and not weighing.is_used:
             raise ModelError(
                 f"{weighing.trouble}, and rows that have weights of their own cannot be repeated instead. "
@@ -190,6 +176,17 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The classifier that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingClassifier``. Counterfactuals need weights, which are passed on also through a
         pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
+    weights : {None, "auto"} or object, default="auto"
+        Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
+        :class:`mitigation.ParityWeigher`. Its attribute is that of the repair and its estimator this one,
+        unless it has its own. "auto" is a ``ParityWeigher``, and None for more than two labels, for an
+        estimator without probabilities or that takes no weights, and for fewer than three rows of a label in
+        a group.
+    drop_sensitive : bool, default=True
+        Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
+        to predict may come with or without it. If the classifier would be fitted otherwise without the
+        column, as a pipeline that names its columns, the column has the same value in every row instead.
+        Counterfactuals are of use only to a classifier that sees the column, ``drop_sensitive=False``.
 
     Attributes
     ----------
@@ -197,6 +194,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The retrained classifier, which predicts.
     repair_ : FairSHAP
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
+    weights_ : object or None
+        What weighted the rows, fitted; its ``frame()`` is the ledger of the weights.
     classes_ : ndarray, shape (classes,)
         The labels.
     n_features_in_, feature_names_in_ : int, ndarray of str
@@ -217,6 +216,42 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     (400,)
     """
 
+    def __init__(
+        self,
+        repair: FairSHAP | None = None,
+        estimator: Any = None,
+        *,
+        weights: Any = "auto",
+        drop_sensitive: bool = True,
+    ) -> None:
+        super().__init__(repair, estimator, drop_sensitive=drop_sensitive)
+        self.weights = weights
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "auto"
+
+    def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:
+        if self.weights is None or (self._is_auto and not hasattr(estimator, "predict_proba")):
+            return None
+        if not self._is_auto and not isinstance(self.weights, (Reweigher, ParityWeigher)):
+            raise InputError(
+                f"weights={self.weights!r} must be None, 'auto', or a Reweigher or ParityWeigher of "
+                "fairshap.mitigation.",
+                parameter="weights",
+            )
+        weigher = ParityWeigher(random_state=repair.random_state) if self._is_auto else clone(self.weights)
+        own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}
+        known = weigher.get_params(deep=False)
+        return weigher.set_params(**{k: v for k, v in own.items() if k in known and known[k] is None})
+
+    def _can_weigh(self, problem: Problem) -> bool:
+        if not self._is_auto:
+            return True
+        side, labels = problem.groups.side, problem.y
+        strata = np.bincount(strata_of(labels, side)[side >= 0], minlength=4)
+        return len(labels.names) == 2 and bool(strata.min() >= ParityWeigher().n_folds)
+
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     """A regressor that is trained on the table that :class:`FairSHAP` repaired.
@@ -231,6 +266,8 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     estimator : regressor, default=None
         The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingRegressor``.
+    drop_sensitive : bool, default=True
+        Whether the regressor is trained without the sensitive column; see :class:`FairSHAPClassifier`.
 
     Examples
     --------
