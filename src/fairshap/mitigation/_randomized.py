@@ -16,7 +16,7 @@ from fairshap._problem import Privileged, Problem, Target
 from fairshap._problem.groups import read_attribute, split_quantity
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError, TargetError
-from fairshap.predictors import Trainer
+from fairshap.mitigation._training import Trainer
 
 #: In what the groups are held alike.
 Constraint: TypeAlias = Literal["demographic_parity", "equal_opportunity", "equalized_odds"]
@@ -57,12 +57,11 @@ class RandomizedClassifier(ClassifierMixin, Trainer):
             )
         self.classes_ = target.classes
         self._positive = int(target.positive)  # type: ignore[arg-type]
-        self._columns = () if problem.added else problem.columns
         return problem, target
 
-    def _decide(self, X: Native, probability: Floats) -> NDArray[Any]:
+    def _decide(self, table: Table, probability: Floats, left_out: tuple[int, ...] = ()) -> NDArray[Any]:
         """Return a label for each row, the positive one with the given probability."""
-        is_positive = probability > draw(Table.read(X), self._columns, self._seed)
+        is_positive = probability > draw(table, left_out, self._seed)
         return np.asarray(self.classes_[np.where(is_positive, self._positive, 1 - self._positive)])
 
     def _columns_of(self, score: Floats) -> Floats:

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from fairshap._crossval.trials import draw_seed
+from fairshap._frames import Table
 from fairshap._messages import check_choice
-from fairshap._models import Weighing, fit_weighted, needs_columns
+from fairshap._models import Weighing, fit_weighted
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError
@@ -34,6 +35,7 @@ class ReductionClassifier(RandomizedClassifier):
     times with other weights and labels, and without the sensitive column. Each value of the attribute is a
     group, the privileged ones together; ``"grid_search"`` compares the privileged rows with all others. Rows
     whose attribute is missing, or whose group is too small to be compared, are left out of the training.
+    Rows to predict may come with or without the sensitive column.
 
     Parameters
     ----------
@@ -122,13 +124,14 @@ class ReductionClassifier(RandomizedClassifier):
         group = compared_groups(problem, labels)
         if self.method == "grid_search":
             group = np.where(group > 0, 1, group)
-        self.remover_ = None
+        self._remover = None
         if not problem.added:
-            who = {"sensitive": self.sensitive, "privileged": self.privileged}
-            hold = needs_columns(self.estimator, problem.own, problem.columns)
-            self.remover_ = SensitiveRemover(**who, hold=hold).fit(problem.own.native)
+            remover = SensitiveRemover(sensitive=self.sensitive, privileged=self.privileged)
+            self._remover = remover.fit_for(self.estimator, problem.own.native)
         used = np.flatnonzero(group >= 0)
-        rows, labels = self._without_attribute(_safe_indexing(problem.own.native, used)), labels[used] * 1
+        rows, labels = _safe_indexing(problem.own.native, used), labels[used] * 1
+        if self._remover is not None:
+            rows = self._remover.transform(rows)
         weighing = Weighing.of(self.estimator, rows, labels)
         if not weighing.is_used:
             raise ModelError(
@@ -159,24 +162,18 @@ class ReductionClassifier(RandomizedClassifier):
         self._seed = draw_seed(self.random_state)
         return self
 
-    def _without_attribute(self, X: Native) -> Native:
-        return X if self.remover_ is None else self.remover_.transform(X)
-
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row: that of one of the classifiers, drawn for the row."""
         rows = self.prepare_rows(X)
         votes = (np.asarray(one.predict(rows), dtype=np.float64) for one in self.estimators_)
-        return self._decide(X, sum(w * vote for w, vote in zip(self.weights_, votes, strict=True)))
+        probability = sum(w * vote for w, vote in zip(self.weights_, votes, strict=True))
+        return self._decide(Table.read(rows), probability)
 
     def predict_proba(self, X: Native) -> Floats:
         """Return the mean of the classifiers' probabilities; of one that has none, its decisions."""
         rows = self.prepare_rows(X)
         scores = (_score(one, rows) for one in self.estimators_)
         return self._columns_of(sum(w * s for w, s in zip(self.weights_, scores, strict=True)))
-
-    def prepare_rows(self, X: Native) -> Native:
-        """Return rows as the classifiers take them, without the attribute."""
-        return self._without_attribute(super().prepare_rows(X))
 
 
 def _score(model: Any, rows: Native) -> Floats:

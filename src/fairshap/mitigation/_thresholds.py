@@ -172,13 +172,14 @@ class ThresholdClassifier(RandomizedClassifier):
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row, by the threshold of its group."""
         rows = self.prepare_rows(X)
-        scores, group = self._scores(self.estimator_, rows), self._known.read(Table.read(rows))
+        table, scores = Table.read(rows), self._scores(self.estimator_, rows)
+        group = self._known.read(table)
         own = np.asarray(self.estimator_.predict(rows)) == self.classes_[self._positive]
         probability = own.astype(np.float64)
         for one, thresholds in self.thresholds_.items():
             mine = group == one
             probability[mine] = sum(p * (scores[mine] > threshold) for p, threshold in thresholds)
-        return self._decide(rows, probability)
+        return self._decide(table, probability, self._known.columns)
 
 
 class _Scores(BaseEstimator):
