@@ -77,6 +77,12 @@ class Measures:
         """The discriminative risk of the first model."""
         return float(self.values[0, _RISK])
 
+    @property
+    def constant_accuracy(self) -> float:
+        """The accuracy of a constant: the more frequent label for every row."""
+        n, _, positive, *_ = self.counts[0].sum(axis=0)
+        return float(max(positive, n - positive) / n)
+
     def changes(self) -> tuple[Floats, Floats, Floats]:
         """Return the difference of each model from the first, and the ends of its 95 % interval."""
         n_models, n_measures = self.values.shape
@@ -197,6 +203,14 @@ class Evaluation:
         return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
     @property
+    def constant(self) -> str:
+        """What a constant prediction does on the same rows, in a sentence: the least to hold models against."""
+        return (
+            "A constant prediction, the more frequent label for every row, has an accuracy of "
+            f"{self.measures.constant_accuracy:.3f}, a balanced accuracy of 0.5, and neither gaps nor risk."
+        )
+
+    @property
     def noise_level(self) -> float | None:
         """The DR of a model of the same kind whose attribute is shuffled; None if it was not measured."""
         return None if self.noise is None else float(self.noise.mean())
@@ -232,6 +246,7 @@ class Evaluation:
 
         Gaps are differences between the group with the highest and the group with the lowest rate; if the
         interval reaches below 0, these two groups cannot be told apart. ``dr_noise`` is the noise level.
+        ``flips`` is the share of decisions that change when only the attribute does.
         """
         found = self._frame(self.measures.values, self.measures.low, self.measures.high)
         noise = float("nan") if self.noise_level is None else self.noise_level
@@ -253,7 +268,7 @@ class Evaluation:
         return self.measures.groups(self.names.index(name))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw every measure with its 95 % intervals; return the axes, one for each measure.
+        """Draw the main measures with their 95 % intervals; return the axes, one for each measure.
 
         Methods stand below each other; budgets are drawn as curves against the number of edited cells. By
         default the axes are new ones.
@@ -261,7 +276,11 @@ class Evaluation:
         from fairshap._plotting import draw_curves, draw_levels
 
         parts = (self.measures.values, self.measures.low, self.measures.high)
-        levels = {one.label: tuple(part[:, k] for part in parts) for k, one in enumerate(MEASURES.values())}
+        levels = {
+            one.label: tuple(part[:, k] for part in parts)
+            for k, one in enumerate(MEASURES.values())
+            if one.is_main
+        }
         if self.by == "budget":
             return draw_curves(self.edits, levels, axes)
         return draw_levels(self.names, levels, axes)

@@ -15,7 +15,7 @@ from fairshap.exceptions import InputError
 Objective: TypeAlias = str | Mapping[str, float]
 
 # The measures that can be made small, and those whose mean is called fairness.
-_LOWER = tuple(name for name, measure in MEASURES.items() if not measure.higher_is_better)
+_LOWER = tuple(name for name, measure in MEASURES.items() if measure.is_fairness)
 _FAIRNESS = ("dr", "dp", "eo")
 OBJECTIVES = ("fairness", *_LOWER)
 

@@ -14,7 +14,15 @@ from fairshap._models.fitting import (
     needs_columns,
     repeats_of,
 )
-from fairshap._models.scorer import NotNativeError, Risk, Scorer, copy_estimator, takes_quantities
+from fairshap._models.scorer import (
+    NotNativeError,
+    Risk,
+    Scorer,
+    copy_estimator,
+    risk_of_scores,
+    sees_attribute,
+    takes_quantities,
+)
 
 __all__ = [
     "ColumnEncoder",
@@ -29,5 +37,7 @@ __all__ = [
     "is_frozen",
     "needs_columns",
     "repeats_of",
+    "risk_of_scores",
+    "sees_attribute",
     "takes_quantities",
 ]

@@ -96,7 +96,7 @@ class Report:
         lines = self.data.measure_lines()
         if lines is None:
             return None
-        shown = [lines[name] for name, measure in MEASURES.items() if not measure.higher_is_better]
+        shown = [lines[name] for name, measure in MEASURES.items() if measure.is_fairness]
         names = ("before", "after")[: self.data.n_models]
         models = [np.array([line[name] for line in shown]).T for name in names]
         return draw_fairness([line["label"] for line in shown], models, ax)
