@@ -2,12 +2,13 @@
 
 Raw columns, categories as categories. Five outer folds, stratified by label and group; every method is fitted
 on a training fold alone and measured once on the held-out rows. Nothing is chosen by these rows: methods,
-their parameters and the limits are fixed here, and `tune` sees training folds only. Every setting, model, seed,
-fold and method is a line of a file, and a run that was interrupted goes on where it stopped. The most useful
-lines come first: XGBoost before the others, one fit before many, the first fold of all tables before the next.
+their parameters and the limits are fixed here, and `tune` sees training folds only. Every setting, model,
+seed, fold and method is a line of a file, and a run that was interrupted goes on where it stopped. The most
+useful lines come first: XGBoost before the others, one fit before many, the first fold of all tables before
+the second.
 
     python benchmarks/effect.py --out effect.jsonl [--benchmark-data FOLDER] [--jobs 2] [--models xgboost]
-        [--settings german:sex,adult:sex] [--methods "drop the column,tune"] [--only plain] [--folds 2]
+        [--settings german:sex,adult:sex] [--methods "drop the column,tune"] [--only plain,peers] [--folds 2]
         [--seeds 3]
     python benchmarks/effect.py --out effect.jsonl --show [--markdown docs/effect.md]
 
@@ -20,7 +21,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,104 +68,109 @@ MEASURES = (
 AXES, GAPS = ("dp", "eo", "eodds", "flips"), (0.01, 0.02, 0.05, 0.10)
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "xgboost": lambda: XGBClassifier(n_jobs=1),
+    "xgboost": lambda: XGBClassifier(n_jobs=1, enable_categorical=True),
     "lightgbm": lambda: LGBMClassifier(n_jobs=1, verbose=-1),
     "logistic regression": lambda: LogisticRegression(max_iter=1000),
 }
-BASELINE, DROPPED = "baseline", "drop the column"
+BASELINE, CONSTANT, DROPPED = "baseline", "constant", "drop the column"
 REWEIGHING, SQUARED = "reweighing + dropped", "reweighing squared + dropped"
 PAPER, DEFAULT, TUNED = "FairSHAP as in the paper", "FairSHAPClassifier as it comes", "tune"
-DIRECTED_PAPER, EDITS_BLIND, DIRECTED_BLIND = "directed edits", "edits, blind", "directed edits, blind"
-GRID, PROXY, WITHIN = "GridSearch (DP)", "ProxyCorrection", "thresholds, DP within .10"
-THRESHOLDS = {"DP": "demographic_parity", "TPR": "equal_opportunity"}
+DIRECTED, EDITS_BLIND, DIRECTED_BLIND = "directed edits", "edits (blind)", "directed edits (blind)"
+GRID, PROXY, WITHIN = "GridSearch (DP)", "ProxyCorrection", "thresholds (DP within .10)"
 
-Make = Callable[[Any, dict[str, Any], int], Any]
+
+class Given(NamedTuple):
+    """What a method is made from: the unfitted model, who is privileged, and a seed."""
+
+    model: Any
+    who: dict[str, Any]
+    seed: int
+
+    @property
+    def seeded(self) -> dict[str, Any]:
+        """Who is privileged, and the seed."""
+        return {**self.who, "random_state": self.seed}
 
 
 class Method(NamedTuple):
     """How a model is made, which methods it goes with (`--only`), and about how many fits it takes."""
 
-    make: Make
+    make: Callable[[Given], Any]
     kind: str
     fits: float
     needs_attribute: bool = False
 
 
-def _drop(weigher: Callable[..., Any], **params: Any) -> Make:
-    """Return a method that weighs the rows and drops the column."""
-    return lambda model, who, seed: MitigatedClassifier(weigher(**who, **params), model, drop_sensitive=True)
+def _after(method: Callable[..., Any], **params: Any) -> Callable[[Given], Any]:
+    """Return the model after a mitigation."""
+    return lambda given: MitigatedClassifier(method(**given.who), given.model, **params)
 
 
-def _edit(game: str = "risk", direction: Any = None, **params: Any) -> Make:
-    """Return FairSHAP at the paper's threshold, all edits or the directed ones, retrained as it is told."""
-
-    def make(model: Any, who: dict[str, Any], seed: int) -> Any:
-        explainer, constraints = Explainer(game=game), EditConstraints(direction=direction)
-        repair = FairSHAP(model, **who, threshold=0.05, explainer=explainer, constraints=constraints,
-                          random_state=seed, n_jobs=1)  # fmt: skip
-        return FairSHAPClassifier(repair, model, **{"weights": None, "drop_sensitive": False, **params})
-
-    return make
+def _edited(repair: Callable[[Given], FairSHAP], is_blind: bool) -> Callable[[Given], Any]:
+    """Return the model after a repair, with the sensitive column or without, and without weights."""
+    return lambda given: FairSHAPClassifier(repair(given), given.model, weights=None, drop_sensitive=is_blind)
 
 
-def _reduce(method: str) -> Make:
-    return lambda model, who, seed: ReductionClassifier(model, **who, method=method, random_state=seed)
+def _repair(direction: str | None, game: str = "risk") -> Callable[[Given], FairSHAP]:
+    """Return FairSHAP at the paper's threshold: all edits, or those that narrow the gap."""
+    return lambda given: FairSHAP(
+        given.model, **given.seeded, threshold=0.05, explainer=Explainer(game=game),
+        constraints=EditConstraints(direction=direction), n_jobs=1,
+    )  # fmt: skip
 
 
-def _thresholds(constraint: str, **params: Any) -> Make:
-    return lambda model, who, seed: ThresholdClassifier(
-        model, **who, constraint=constraint, random_state=seed, **params
-    )
+def _thresholds(constraint: str, **params: Any) -> Callable[[Given], Any]:
+    return lambda given: ThresholdClassifier(given.model, **given.seeded, constraint=constraint, **params)
 
 
-BLIND = {"drop_sensitive": True}
+def _reduced(method: str) -> Callable[[Given], Any]:
+    return lambda given: ReductionClassifier(given.model, **given.seeded, method=method)
+
+
+def _paper(given: Given) -> FairSHAP:
+    return FairSHAP.paper(given.model, **given.seeded, n_jobs=1)
+
+
+def _as_it_comes(given: Given) -> Any:
+    return FairSHAPClassifier(FairSHAP(given.model, **given.seeded, n_jobs=1))
+
+
+def _weighed(given: Given) -> Any:
+    weigher = ParityWeigher(given.model, **given.seeded)
+    return MitigatedClassifier(weigher, given.model, drop_sensitive=True)
+
+
 METHODS: dict[str, Method] = {
-    BASELINE: Method(lambda model, who, seed: MitigatedClassifier(None, model), "plain", 1, True),
-    "constant": Method(lambda model, who, seed: DummyClassifier(strategy="most_frequent"), "plain", 0),
-    DROPPED: Method(
-        lambda model, who, seed: MitigatedClassifier(SensitiveRemover(**who), model), "plain", 1
-    ),
-    REWEIGHING: Method(_drop(Reweigher), "plain", 1),
-    SQUARED: Method(_drop(Reweigher, strength=2), "plain", 1),
-    "counterfactual rows": Method(
-        lambda model, who, seed: MitigatedClassifier(CounterfactualAugmenter(**who), model), "plain", 2, True
-    ),
-    PAPER: Method(
-        lambda model, who, seed: FairSHAPClassifier(
-            FairSHAP.paper(model, **who, random_state=seed, n_jobs=1), model, weights=None, drop_sensitive=False
-        ),
-        "fairshap", 2.5, True,
-    ),
+    BASELINE: Method(lambda given: MitigatedClassifier(None, given.model), "plain", 1, True),
+    CONSTANT: Method(lambda _: DummyClassifier(strategy="most_frequent"), "plain", 0),
+    DROPPED: Method(_after(SensitiveRemover), "plain", 1),
+    REWEIGHING: Method(_after(Reweigher, drop_sensitive=True), "plain", 1),
+    SQUARED: Method(_after(partial(Reweigher, strength=2), drop_sensitive=True), "plain", 1),
+    "counterfactual rows": Method(_after(CounterfactualAugmenter), "plain", 2, True),
+    PAPER: Method(_edited(_paper, is_blind=False), "fairshap", 2.5, True),
     DEFAULT: Method(
-        lambda model, who, seed: FairSHAPClassifier(FairSHAP(model, **who, random_state=seed, n_jobs=1)),
-        "fairshap", 12,
+        lambda given: FairSHAPClassifier(FairSHAP(given.model, **given.seeded, n_jobs=1)),
+        "fairshap",
+        12,
+        True,
     ),
-    DIRECTED_PAPER: Method(_edit(direction="parity"), "fairshap", 2.5, True),
-    EDITS_BLIND: Method(_edit(**BLIND), "fairshap", 2.5),
-    DIRECTED_BLIND: Method(_edit(direction="parity", **BLIND), "fairshap", 2.5),
-    "gap-directed edits, blind": Method(_edit(game="gap", direction="parity", **BLIND), "fairshap", 2.5),
-    "ParityWeigher + dropped": Method(
-        lambda model, who, seed: MitigatedClassifier(
-            ParityWeigher(model, **who, random_state=seed), model, drop_sensitive=True
-        ),
-        "fairshap", 7,
+    DIRECTED: Method(_edited(_repair("parity"), is_blind=False), "fairshap", 2.5, True),
+    EDITS_BLIND: Method(_edited(_repair(None), is_blind=True), "fairshap", 2.5),
+    DIRECTED_BLIND: Method(_edited(_repair("parity"), is_blind=True), "fairshap", 2.5),
+    "gap-directed edits (blind)": Method(_edited(_repair("parity", "gap"), is_blind=True), "fairshap", 2.5),
+    "ParityWeigher + dropped": Method(_weighed, "fairshap", 7),
+    PROXY: Method(lambda given: ProxyCorrection(given.model, **given.seeded), "fairshap", 8),
+    "ProxyCorrection (strengths 0)": Method(
+        lambda given: ProxyCorrection(given.model, **given.seeded, strengths={}), "fairshap", 8
     ),
-    PROXY: Method(lambda model, who, seed: ProxyCorrection(model, **who, random_state=seed), "fairshap", 8),
-    "ProxyCorrection, strengths 0": Method(
-        lambda model, who, seed: ProxyCorrection(model, **who, strengths={}, random_state=seed), "fairshap", 8
-    ),
-    **{
-        f"ThresholdOptimizer ({name})": Method(_thresholds(constraint), "peers", 6, True)
-        for name, constraint in THRESHOLDS.items()
-    },
+    "ThresholdOptimizer (DP)": Method(_thresholds("demographic_parity"), "peers", 6, True),
+    "ThresholdOptimizer (TPR)": Method(_thresholds("equal_opportunity"), "peers", 6, True),
     WITHIN: Method(_thresholds("demographic_parity", tol=0.1), "peers", 6, True),
-    "error-parity (TPR)": Method(
-        _thresholds("equal_opportunity", method="error_parity"), "peers", 6, True
-    ),
-    "ExponentiatedGradient (DP)": Method(_reduce("exponentiated_gradient"), "reductions", 26),
-    GRID: Method(_reduce("grid_search"), "reductions", 10),
-    TUNED: Method(lambda model, who, seed: None, "tune", 400),
-}  # fmt: skip
+    "error-parity (TPR)": Method(_thresholds("equal_opportunity", method="error_parity"), "peers", 6, True),
+    "ExponentiatedGradient (DP)": Method(_reduced("exponentiated_gradient"), "reductions", 26),
+    GRID: Method(_reduced("grid_search"), "reductions", 10),
+    TUNED: Method(lambda given: given.model, "tune", 400),
+}
 KINDS = ("plain", "fairshap", "peers", "reductions", "tune")
 
 
@@ -258,7 +264,7 @@ def measure(task: Task, folder: Path | None) -> list[dict[str, Any]]:
         try:
             if task.method == TUNED:
                 return measure_tuned(task, data, X, y, held)
-            model = method.make(MODELS[task.model](), data.who, task.seed).fit(X, y)
+            model = method.make(Given(MODELS[task.model](), data.who, task.seed)).fit(X, y)
         except Exception as error:
             return [{**line, "error": f"{type(error).__name__}: {error}"[:300]}]
         line |= {"fits": counter["fits"] - before, "seconds": round(time.process_time() - start, 2)}
@@ -271,6 +277,8 @@ def judged(model: Any, held: Any, who: dict[str, Any], needs_attribute: bool) ->
     found = {name: round(float(row[name]), 6) for name in MEASURES}
     repair = getattr(model, "repair_", None)
     edits = 0 if repair is None else len(repair.edits_)
+    # As it comes, FairSHAPClassifier says itself whether it drops the column.
+    needs_attribute = needs_attribute and not getattr(model, "drop_sensitive", False)
     return {**found, "edits": edits, "attribute": needs_attribute}
 
 
@@ -304,7 +312,7 @@ def plan(options: argparse.Namespace, done: set[Task]) -> list[Task]:
         for method in methods
         if METHODS[method].kind == kind
         # A constant does not depend on the model.
-        and (method != "constant" or model == options.models[0])
+        and (method != CONSTANT or model == options.models[0])
     ]
     return [task for task in tasks if task not in done]
 
