@@ -3,73 +3,17 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
 
 from fairshap._frames import open_store
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import read_target
-from fairshap._typing import Floats, Native
+from fairshap._typing import Native
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import InputError, ModelError
-
-
-def offered(method: str) -> Any:
-    """Offer a method if the trained estimator has it, or before the fit the one to train."""
-
-    def check(self: "Trainer") -> bool:
-        # The error of an estimator without it says more.
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), method)
-        return True
-
-    return available_if(check)
-
-
-class Trainer(MetaEstimatorMixin, BaseEstimator):
-    """Trains an estimator on a table that was changed, and predicts with it."""
-
-    estimator: Any
-    estimator_: Any
-
-    def _estimator(self) -> Any:
-        return self.estimator
-
-    def prepare_rows(self, X: Native) -> Native:
-        """Return rows as ``estimator_`` takes them; they must have the columns that were fitted on."""
-        check_is_fitted(self)
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label or quantity of each row."""
-        return self._predict("predict", X)
-
-    @offered("predict_proba")
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return self._predict("predict_proba", X)
-
-    @offered("decision_function")
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return self._predict("decision_function", X)
-
-    def _predict(self, method: str, X: Native) -> NDArray[Any]:
-        rows = self.prepare_rows(X)
-        return np.asarray(getattr(self.estimator_, method)(rows))
-
-    def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
-        if tags.classifier_tags is not None and inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags
+from fairshap.mitigation._training import Trainer
 
 
 class _FairSHAPPredictor(Routed, Trainer):

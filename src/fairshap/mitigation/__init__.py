@@ -9,6 +9,7 @@ class                                   mechanism                               
 :class:`CorrelationRemover`             removes linear correlation                   transformer   transformed
 :class:`Reweigher`                      weights rows by group and label              weights       unchanged
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
+:class:`ProxyCorrection`         corrects for what proxies tell of the group  classifier    unchanged
 ======================================  ===========================================  ============  ===========
 
 :class:`MitigatedClassifier` trains any classifier after any of them or FairSHAP, and predicts raw rows.
@@ -29,6 +30,7 @@ sample_weight : array-like, optional
 """
 
 from fairshap.mitigation._classifier import MitigatedClassifier
+from fairshap.mitigation._parity import ParityWeigher, ProxyCorrection
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
 
@@ -36,6 +38,8 @@ __all__ = [
     "SensitiveRemover",
     "CorrelationRemover",
     "Reweigher",
+    "ParityWeigher",
     "CounterfactualAugmenter",
+    "ProxyCorrection",
     "MitigatedClassifier",
 ]

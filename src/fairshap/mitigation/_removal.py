@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._frames import NewColumn, Table
+from fairshap._frames import NewColumn, Table, open_store
 from fairshap._messages import listing
-from fairshap._models import ColumnEncoder
+from fairshap._models import ColumnEncoder, needs_columns
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
@@ -52,8 +52,16 @@ class SensitiveRemover(RowTransformer):
         """Find the sensitive columns."""
         problem = self._training_table(X)
         row = np.flatnonzero(problem.groups.side >= 0)[:1]
+        self._names = problem.own.names
         self._held = {k: problem.own.store.values(k, row) for k in self._columns} if self.hold else {}
         self.kept_ = np.arange(len(problem.own.names)) if self.hold else np.array(self._others)
+        return self
+
+    def fit_for(self, estimator: Any, X: Native) -> Self:
+        """Fit, and hold the sensitive columns if the estimator would be fitted otherwise without them."""
+        self.fit(X)
+        if not self.hold and needs_columns(estimator, Table.read(X), set(self._columns)):
+            self.set_params(hold=True).fit(X)
         return self
 
     def transform(self, X: Native) -> Native:
@@ -63,6 +71,18 @@ class SensitiveRemover(RowTransformer):
             return table.store.compose(self.kept_.tolist())
         rows = np.arange(table.n_rows)
         return table.store.assign({k: (rows, value * len(rows)) for k, value in self._held.items()})
+
+    def complete(self, X: Native) -> Native:
+        """Return rows that come without the sensitive columns as :meth:`transform` would return them."""
+        store, rest = open_store(X), iter(range(len(self._others)))
+        held = {k: (self._names[k], value * store.n_rows) for k, value in self._held.items()}
+        return store.compose([held[k] if k in held else next(rest) for k in self.kept_.tolist()])
+
+    def is_without(self, X: Native) -> bool:
+        """Say whether rows have the columns of the training rows but for the sensitive ones."""
+        store = open_store(X)
+        names = range(len(self._others)) if store.is_array else (self._names[k] for k in self._others)
+        return store.names == tuple(names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are kept."""
