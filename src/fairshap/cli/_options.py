@@ -29,7 +29,7 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals delimiter drop editable encoding force frozen group matcher "
+    "budget categorical counterfactuals delimiter direction drop editable encoding force frozen group matcher "
     "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
     "selector selectors sensitive target threshold"
 )
@@ -230,6 +230,9 @@ class ConstraintOptions:
     editable: Texts = names_option("The only columns that are edited.", _REPAIR)
     max_per_row: int | None = option(None, "Edits in a row, at most.", _REPAIR, min=1)
     group: str = option("both", "Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
+    direction: str | None = option(
+        None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
+    )
     reject_if: Texts = names_option(
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
@@ -249,6 +252,7 @@ class ConstraintOptions:
             editable=self.editable or None,
             max_per_row=self.max_per_row,
             group=self.group,  # type: ignore[arg-type]
+            direction=self.direction,  # type: ignore[arg-type]
             plausible=self.plausible,
             reject_if=reject_if,
         )
