@@ -29,9 +29,9 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals delimiter direction drop editable encoding force frozen group matcher "
-    "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
-    "selector selectors sensitive target threshold"
+    "budget categorical counterfactuals delimiter direction drop editable encoding force frozen game group "
+    "matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged "
+    "reject_if selector selectors sensitive target threshold"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 

@@ -289,7 +289,7 @@ class Budget(Selector):
 class OptimalSubset(Selector):
     """Edit, in each row, the set of values that minimizes its risk plus the cost of the edited cells.
 
-    At a cost equal to a threshold that means fewer edits and less risk.
+    At a cost equal to a threshold that means fewer edits and less risk. It is for the risk game.
 
     Parameters
     ----------
@@ -310,6 +310,12 @@ class OptimalSubset(Selector):
         check_threshold(self.cost, "cost")
 
     def _price(self, explanation: Explanation) -> float:
+        if explanation.game != "risk":
+            raise InputError(
+                "OptimalSubset lowers the discriminative risk, and the gap game was explained. Use "
+                "Threshold, Budget or Iterative, or Explainer(game='risk').",
+                parameter="selector",
+            )
         return explanation.default_threshold if self.cost is None else self.cost
 
     def _is_enough(self, explanation: Explanation) -> Bools:

@@ -108,9 +108,9 @@ class Report:
     def plot_risks(self, ax: Any = None) -> Any:
         """Draw the risk of all rows under the explained model before and after; return the axes."""
         certificate = self.data.certificate
-        known = ~np.isnan(certificate.dr_before)
-        after = None if self.data.is_audit else certificate.dr_after[known]
-        return draw_risks(certificate.dr_before[known], after, ax)
+        known = ~np.isnan(certificate.before)
+        after = None if self.data.is_audit else certificate.after[known]
+        return draw_risks(certificate.before[known], after, ax)
 
     def plot_thresholds(self, ax: Any = None) -> Any:
         """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""
@@ -185,7 +185,7 @@ def _context(report: Report, redact: bool) -> dict[str, Any]:
     """Return what the sections show, beside what they take from the data themselves."""
     data, certificate = report.data, report.data.certificate
     lines, n_hidden = column_lines(data)
-    risen = exceeds(certificate.dr_after, certificate.dr_before, data.explanation.unit)
+    risen = exceeds(certificate.after, certificate.before, data.explanation.unit)
     plots: dict[str, Any] = {
         "measures": report.plot_fairness,
         "risks": report.plot_risks,
