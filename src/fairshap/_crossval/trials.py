@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from fairshap import exceptions
 from fairshap._crossval.evaluation import Evaluation
 from fairshap._crossval.folds import Folds, Predictions, judge, make_folds, shuffled_risk
-from fairshap._crossval.objective import Ranking
+from fairshap._crossval.ranking import Limits, Ranking
 from fairshap._crossval.training import Fold, Trained, Trial, in_one_thread, with_params
 from fairshap._frames import open_store
 from fairshap._messages import Progress, listing, warn
@@ -343,9 +343,9 @@ def best_threshold(sampler: "FairSHAP", problem: Problem) -> float:
         folds = make_folds(problem.y, problem.groups.side, None, None, seed)
     except InputError as error:
         raise InputError(f"{what} tries several on folds. {error} Give a threshold.") from error
-    evaluation, _ = CrossValidation(asking, problem, folds, seed).run(trials, has_noise=False)
-    ranking = Ranking(evaluation, "fairness", [trial.is_plain for trial in trials])
-    allowed = ranking.is_allowed(_MAX_DROP, 1.0)
+    run = CrossValidation(asking, problem, folds, seed).run(trials, has_noise=False)
+    ranking = Ranking(run.evaluation, "fairness", Limits(max_drop=_MAX_DROP))
+    allowed = ranking.is_allowed()
     allowed[0] = False
     # If none is within the limits, the one that edits the least.
-    return THRESHOLDS[ranking.steady(allowed) - 1] if allowed.any() else THRESHOLDS[0]
+    return THRESHOLDS[ranking.simplest(allowed) - 1] if allowed.any() else THRESHOLDS[0]
