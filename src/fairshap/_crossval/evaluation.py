@@ -204,7 +204,7 @@ class Evaluation:
 
     @property
     def constant(self) -> str:
-        """What a constant prediction does on the same rows, in a sentence: the least to hold models against."""
+        """What a constant prediction does on the same rows, in a sentence: the least that models must do."""
         return (
             "A constant prediction, the more frequent label for every row, has an accuracy of "
             f"{self.measures.constant_accuracy:.3f}, a balanced accuracy of 0.5, and neither gaps nor risk."

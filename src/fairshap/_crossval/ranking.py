@@ -127,13 +127,6 @@ class Ranking:
             beaten |= self.value - self.value[best] > _SURE * _errors(self.covariance, best)
         return beaten
 
-    def front(self) -> Bools:
-        """Say which candidates are on the Pareto front of performance and what is made small."""
-        value, level = self.value, self.performance
-        better = (value[None] <= value[:, None]) & (level[None] >= level[:, None])
-        better &= (value[None] < value[:, None]) | (level[None] > level[:, None])
-        return np.asarray(~better.any(axis=1))
-
     def best(self, among: Bools) -> int:
         """Return which of some candidates is lowest in what is made small."""
         return self._first(among, self.value)
@@ -153,6 +146,13 @@ class Ranking:
         chosen = np.flatnonzero(among)
         order = np.lexsort([key[chosen] for key in (-self.performance, *reversed(keys))])
         return int(chosen[order[0]])
+
+
+def on_front(value: Floats, performance: Floats) -> Bools:
+    """Say which candidates are on the Pareto front of performance and what is made small."""
+    better = (value[None] <= value[:, None]) & (performance[None] >= performance[:, None])
+    better &= (value[None] < value[:, None]) | (performance[None] > performance[:, None])
+    return np.asarray(~better.any(axis=1))
 
 
 def _errors(covariance: Floats, one: int) -> Floats:

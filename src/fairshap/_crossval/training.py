@@ -1,6 +1,6 @@
 """What trials train on the rows of a fold, and what they share there."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from fairshap._models import Weighing, add_fits, copy_estimator, count_fits, fit_model, fit_weighted, is_frozen
+from fairshap._models import (
+    Weighing,
+    add_fits,
+    copy_estimator,
+    count_fits,
+    fit_model,
+    fit_weighted,
+    is_frozen,
+)
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.attribution import Explanation
@@ -19,8 +27,8 @@ if TYPE_CHECKING:
     from fairshap.estimators import FairSHAP
 
 # The parameters of a sampler that do not change its explanation; the estimator is told by its identity.
-_CHOOSING = {"estimator", "selector", "threshold", "constraints", "counterfactuals"}
-_CHOOSING |= {"n_jobs", "verbose", "keep_data"}
+_RUNNING = {"estimator", "n_jobs", "verbose", "keep_data"}
+_CHOOSING = _RUNNING | {"selector", "threshold", "constraints", "counterfactuals"}
 
 Value = TypeVar("Value")
 
@@ -130,10 +138,13 @@ class Fold:
             return Trained(self.baseline)
         rows, n_edits = self.rows, 0
         if trial.sampler is not None:
-            rows, n_edits = self.rows.share(("repaired", id(trial.sampler)), lambda: self._repair(trial))
+            key = ("repaired", *_key(trial.sampler, _RUNNING))
+            rows, n_edits = self.rows.share(key, lambda: self._repair(trial))
         if trial.train is not None:
             return trial.train(rows)._replace(n_edits=n_edits)
-        return Trained(fit_weighted(self.estimator, rows.X, rows.y, rows.sample_weight, self.weighing), n_edits)
+        return Trained(
+            fit_weighted(self.estimator, rows.X, rows.y, rows.sample_weight, self.weighing), n_edits
+        )
 
     def _repair(self, trial: Trial) -> tuple[TrainingRows, int]:
         """Return the rows as a trial's sampler repairs them, and the number of edits."""
@@ -167,14 +178,14 @@ class Fold:
         return recipe, self.rows.share(("explained", key), lambda: explain(*recipes))
 
 
-def _key(sampler: "FairSHAP") -> tuple[Hashable, ...]:
-    """Return what decides a sampler's explanation."""
+def _key(sampler: "FairSHAP", without: Collection[str] = _CHOOSING) -> tuple[Hashable, ...]:
+    """Return what decides a sampler's explanation, or without less its edits too."""
     params = sorted(sampler.get_params().items())
     # The parameters of an object come by themselves.
     return id(sampler.estimator), *(
         (name, type(value).__name__ if isinstance(value, BaseEstimator) else repr(value))
         for name, value in params
-        if name.partition("__")[0] not in _CHOOSING
+        if name.partition("__")[0] not in without
     )
 
 
@@ -184,7 +195,8 @@ def with_params(sampler: Any, **params: Any) -> Any:
 
 
 def in_one_thread(trials: Sequence[Trial]) -> list[Trial]:
-    """Return trials that match and explain in one thread; those that share a sampler still do."""
-    samplers = {id(one.sampler): one.sampler for one in trials if one.sampler is not None}
-    alone = {key: with_params(sampler, n_jobs=1) for key, sampler in samplers.items()}
-    return [one if one.sampler is None else replace(one, sampler=alone[id(one.sampler)]) for one in trials]
+    """Return trials that match and explain in one thread."""
+    return [
+        trial if trial.sampler is None else replace(trial, sampler=with_params(trial.sampler, n_jobs=1))
+        for trial in trials
+    ]

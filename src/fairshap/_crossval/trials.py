@@ -281,9 +281,7 @@ def _rungs(n_folds: int, is_race: bool) -> Iterator[range]:
         start, stop = stop, 2 * stop
 
 
-def _run_fold(
-    cv: CrossValidation, *how: Any
-) -> tuple[list[tuple[int, Any]], list[warnings.WarningMessage]]:
+def _run_fold(cv: CrossValidation, *how: Any) -> tuple[list[tuple[int, Any]], list[warnings.WarningMessage]]:
     """Return the outcomes of a fold and its warnings, which another process has to give."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -16,7 +16,7 @@ from fairshap._problem import Privileged, Problem, Target
 from fairshap._problem.groups import read_attribute, split_quantity
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import InputError, TargetError
-from fairshap.predictors import Trainer
+from fairshap.mitigation._training import Trainer
 
 #: In what the groups are held alike.
 Constraint: TypeAlias = Literal["demographic_parity", "equal_opportunity", "equalized_odds"]

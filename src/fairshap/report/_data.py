@@ -225,4 +225,4 @@ def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_a
         sampler.set_params(estimator=copy_estimator(fitted.estimator.estimator))
     folds = make_folds(target, problem.groups.side, None, None, seed)
     trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler)]
-    return CrossValidation(sampler, problem, folds, seed).run(trials)[0]
+    return CrossValidation(sampler, problem, folds, seed).run(trials).evaluation
