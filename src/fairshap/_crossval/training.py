@@ -110,11 +110,18 @@ class Fold:
     rows: TrainingRows
 
     @classmethod
-    def of(cls, problem: Problem, train: Ints, trials: Sequence[Trial], *how: Any) -> "Fold":
+    def of(
+        cls,
+        problem: Problem,
+        train: Ints,
+        trials: Sequence[Trial],
+        estimator: Any,
+        weighing: Weighing | None,
+    ) -> "Fold":
         """Return the fold whose training rows have these positions in the table."""
         beside = None if problem.beside is None else _safe_indexing(problem.beside, train)
         rows = TrainingRows(_safe_indexing(problem.own.native, train), problem.y.values[train], beside)
-        return cls(trials, *how, rows)
+        return cls(trials, estimator, weighing, rows)
 
     def fit(self, X: Native) -> Any:
         """Return the estimator fitted on other cells of the same rows."""

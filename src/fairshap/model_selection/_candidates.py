@@ -11,6 +11,7 @@ from sklearn.base import clone
 from fairshap._crossval import with_params
 from fairshap._crossval.ranking import Minimize, weights_of
 from fairshap._messages import check_choice, listing
+from fairshap._problem import Problem
 from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import Threshold
 from fairshap.edits._selectors import make_constraints
@@ -67,11 +68,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Maker:
-    """Makes the candidates for a table whose attribute is a column of it, or ``is_beside`` it."""
+    """Makes the candidates for a table."""
 
     template: FairSHAP
+    problem: Problem
     minimize: Minimize
-    is_beside: bool
 
     def make(self, candidates: Any, is_blind: bool) -> list[Candidate]:
         """Return all candidates, the baseline first; beside it only those that predict blindly, if asked."""
@@ -97,6 +98,18 @@ class Maker:
             message = "candidates names 'baseline' or 'drop the column', which are always tried."
             raise InputError(message, parameter="candidates")
         return [one for k, one in enumerate(made) if k == 0 or not (is_blind and one.needs_attribute)]
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the attribute is not a column of the table."""
+        return bool(self.problem.added)
+
+    @property
+    def _strengths(self) -> list[float]:
+        """The strengths that are tried; negative ones if the privileged group is positive less often."""
+        side, positive = self.problem.groups.side, self.problem.y.values == self.problem.y.positive_value
+        sign = 1.0 if positive[side == 1].mean() >= positive[side == 0].mean() else -1.0
+        return [sign * strength for strength in _STRENGTHS]
 
     @property
     def _estimator(self) -> Any:
@@ -150,7 +163,7 @@ class Maker:
     def _weights(self) -> list[Candidate]:
         """Return weights of several strengths, given and searched."""
         made = []
-        for gap, strength in product(self._priced, _STRENGTHS):
+        for gap, strength in product(self._priced, self._strengths):
             weigher = ParityWeigher(self._estimator, **self._who, strengths={gap: strength})
             said = f"Weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)},"
             made.append(self._weighed(f"weights, {_spaced(gap)} {strength:g}", weigher, said))
@@ -163,7 +176,7 @@ class Maker:
     def _corrections(self) -> list[Candidate]:
         """Return proxy corrections of several strengths, given and searched."""
         made = []
-        for gap, strength in product(self._priced, _STRENGTHS):
+        for gap, strength in product(self._priced, self._strengths):
             model = ProxyCorrection(
                 self._estimator, **self._who, strengths={gap: strength}, random_state=self._seed
             )

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from fairshap._crossval import CrossValidation, Trained, TrainingRows, Trial
 from fairshap._crossval.trials import draw_seed
+from fairshap._problem import Problem
 from fairshap._problem.groups import known_values
 from fairshap.estimators import FairSHAP
 from fairshap.mitigation import (
@@ -101,7 +102,8 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
 
 def _sampler(model: FairSHAPClassifier, cv: CrossValidation) -> FairSHAP:
     """Return the repair of a classifier, which explains the very estimator of the baseline if it can."""
-    repair, base = FairSHAP(**model.repair.get_params(deep=False)), cv.template.estimator
+    given: Any = model.repair
+    repair, base = FairSHAP(**given.get_params(deep=False)), cv.template.estimator
     if repair.estimator is None:
         repair.estimator = base if model.estimator is None or model.estimator is base else model._estimator()
     return repair
@@ -149,32 +151,33 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     return Trained(fitted, len(getattr(method, "edits_", ())), is_transforming)
 
 
-def _posteriors(search: Any, rows: TrainingRows) -> tuple[Any, Any, Any, Any]:
-    """Return a table read by a search for strengths, its learner, its posteriors and their calibration."""
+def _posteriors(search: Any, rows: TrainingRows) -> tuple[Problem, Any, Any]:
+    """Return a table as a search for strengths reads it, its learner, and posteriors that searches share."""
     problem = search._read(rows.X, rows.y, rows.beside, rows.sample_weight)
     learner, seed = search._learner(problem), draw_seed(search.random_state)
     key = ("posteriors", search.n_folds, seed, repr(search.estimator), search.positive)
-    return problem, learner, *rows.share(key, lambda: learner.cross_fit(search.n_folds, seed))
+    return problem, learner, rows.share(key, lambda: learner.cross_fit(search.n_folds, seed))
 
 
 def _train_correction(model: ProxyCorrection, rows: TrainingRows) -> Trained:
-    """Train a correction from posteriors and models that several have in common."""
+    """Train a correction from posteriors and models that corrections have in common."""
     model = clone(model)
-    problem, learner, posteriors, calibration = _posteriors(model, rows)
+    problem, learner, found = _posteriors(model, rows)
     everyone = np.arange(problem.own.n_rows)
     key = ("joint model", repr(model.estimator), model.positive)
-    known = SimpleNamespace(
+    known: Any = SimpleNamespace(
         table=learner.table,
         remover=learner.remover,
         target=learner.target,
         fit=lambda _: rows.share(key, lambda: learner.fit(everyone)),
     )
-    return Trained(model._finish(known, posteriors, calibration))
+    return Trained(model._finish(known, *found))
 
 
 def _train_weighed(model: MitigatedClassifier, rows: TrainingRows) -> Trained:
-    """Train with weights whose strengths are searched on posteriors that several have in common."""
+    """Train with weights whose strengths are searched on posteriors that searches share."""
     weigher = clone(model.method)
-    problem, _, posteriors, _ = _posteriors(weigher, rows)
-    strengths = weigher._weigh(problem, posteriors).strengths_
-    return _train(clone(model).set_params(method__strengths=strengths), rows)
+    problem, learner, found = _posteriors(weigher, rows)
+    how = {"n_folds": weigher.n_folds, "seed": draw_seed(weigher.random_state)}
+    weigher._weigh(problem, found[0], partial(learner.retrain, **how))
+    return _train(clone(model).set_params(method__strengths=weigher.strengths_), rows)

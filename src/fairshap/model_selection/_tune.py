@@ -1,7 +1,7 @@
 """Tuning: which remedy does the most within what the user can accept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,10 +79,10 @@ class Tuning:
         from fairshap._plotting import draw_trade_off
 
         frame, scoring = self._frame, self._search.limits.scoring
+        levels, minimized, front = (frame[name].to_numpy() for name in (scoring, "minimized", "on_front"))
         taken = int(np.flatnonzero(frame["recommended"])[0])
-        parts = (frame[name].to_numpy() for name in (scoring, "minimized", "on_front"))
         labels = describe_minimized(self._search.minimize), scoring.replace("_", " ")
-        return draw_trade_off(*parts, taken, labels, ax)
+        return draw_trade_off(levels, minimized, front, taken, labels, ax)
 
     def curve(
         self,
@@ -223,17 +223,17 @@ def tune(
             "tune tries several thresholds; for a repair of your own give it as one of candidates, such as "
             "candidates={'mine': FairSHAP(...)}."
         )
+    # Before the table is read: a wrong limit is an error at once.
     limits = Limits(scoring, max_accuracy_drop, max_auc_drop)
     seed = draw_seed(random_state)
     who = {"sensitive": sensitive, "privileged": privileged}
     estimator = default_estimator(seed) if estimator is None else estimator
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(estimator, "tune")
-    tried = (X, y, positive, n_folds, n_repeats, sensitive_features)
-    cv = CrossValidation.read("tune", template, *tried)
+    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, sensitive_features)
     n_cells = cv.problem.own.n_rows * len(cv.problem.own.names)
-    limits = Limits(scoring, max_accuracy_drop, max_auc_drop, _share(max_edits, n_cells))
-    maker = Maker(template, minimize, sensitive_features is not None)
+    limits = replace(limits, max_share=_share(max_edits, n_cells))
+    maker = Maker(template, cv.problem, minimize)
     known = {one.name: one for one in maker.make(candidates, attribute_at_prediction is False)}
     search = _Search(known, minimize, limits, attribute_at_prediction is False)
     trials = [trial_of(name, one.model if k else None, cv) for k, (name, one) in enumerate(known.items())]
