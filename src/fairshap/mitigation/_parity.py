@@ -1,8 +1,9 @@
 """Weights by group and label, or the rule that they stand for, chosen on out-of-fold predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from fairshap.mitigation._posteriors import Calibration, Learner, two_labels
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import (
     PRICED,
+    Judge,
     Limits,
     Minimize,
     Posteriors,
@@ -34,13 +36,16 @@ from fairshap.mitigation._strengths import (
 )
 from fairshap.mitigation._training import read_rows
 
-_NEUTRAL = np.full((2, 2), 0.5)
+#: Returns the out-of-fold margins of models that are trained with weights.
+Retrain: TypeAlias = Callable[[Floats], Floats]
+# How many strengths are tried by training.
+_TRIALS = 4
 
 
 class _ParitySearch(Mitigator):
     """What both ways share: the parameters, the cross-fitting and the search for strengths."""
 
-    # Whether negative weights are taken as 0.
+    # Whether negative weights are taken as 0, as they must be for training.
     _is_clipped = False
 
     def __init__(
@@ -89,18 +94,12 @@ class _ParitySearch(Mitigator):
         drops = ((getattr(self, name), name) for name in ("max_accuracy_drop", "max_auc_drop"))
         return Limits(*(check_drop(*drop) for drop in drops))
 
-    def _choose(self, posteriors: Posteriors | None, shares: Floats) -> Floats:
-        """Keep the strengths, given or searched, and what they do out of fold; return the weights."""
-        found, limits = read_strengths(self.strengths), self._limits()
-        if found is None and posteriors is not None:
-            found = search(posteriors, self.minimize, limits, self._is_clipped)
-        strengths = np.zeros(3) if found is None else found
-        self.strengths_: dict[str, float] = dict(zip(PRICED, strengths.tolist(), strict=True))
-        weights = rule_weights(strengths, shares)
-        weights = np.maximum(weights, 0) if self._is_clipped else weights
-        rules = {"strength 0": _NEUTRAL, "chosen": weights}
-        self.out_of_fold_ = None if posteriors is None else posteriors.frame(rules)
-        return weights
+    def _strengths(self, posteriors: Posteriors | None) -> Floats:
+        """Return the strengths that are given, or searched by posteriors."""
+        given = read_strengths(self.strengths)
+        if given is not None or posteriors is None:
+            return np.zeros(3) if given is None else given
+        return search(posteriors, self.minimize, self._limits(), self._is_clipped)
 
 
 class ParityWeigher(_ParitySearch):
@@ -110,8 +109,9 @@ class ParityWeigher(_ParitySearch):
     one that a model learns from rows weighted by group and label. :class:`Reweigher` has one such set of
     weights; here the prices ("strengths") are searched. Models of the label and of the group given the other
     columns are fitted on folds. Their out-of-fold predictions tell what any strengths would do, without
-    another fit. Train without the sensitive column: :class:`MitigatedClassifier` with ``drop_sensitive=True``
-    does.
+    another fit. The best are then confirmed by training with the weights on the same folds, and halved as
+    long as a limit is not kept. Train without the sensitive column, as :class:`MitigatedClassifier` does with
+    ``drop_sensitive=True``.
 
     Parameters
     ----------
@@ -130,7 +130,8 @@ class ParityWeigher(_ParitySearch):
         How much accuracy and ROC AUC may fall, against the model without the sensitive column and on the same
         out-of-fold predictions; None for no limit.
     n_folds : int, default=3
-        The folds. Each takes three fits, two of them on a part of the rows.
+        The folds. Each takes three fits, two of them on a part of the rows, and one for each trial of
+        weights, of which there are up to four.
     random_state : int, RandomState instance or None, default=None
         The seed of the folds and of the default estimator.
 
@@ -165,49 +166,91 @@ class ParityWeigher(_ParitySearch):
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strengths and weight the rows."""
         problem = self._read(X, y, sensitive_features, sample_weight)
-        self.n_fits_, posteriors = 0, None
-        if self.strengths is None:
-            posteriors = self._learner(problem).cross_fit(self.n_folds, draw_seed(self.random_state))[0]
-            self.n_fits_ = 3 * self.n_folds
-        return self._weigh(problem, posteriors)
+        if self.strengths is not None:
+            return self._weigh(problem, None)
+        learner, seed = self._learner(problem), draw_seed(self.random_state)
+        posteriors = learner.cross_fit(self.n_folds, seed)[0]
+        return self._weigh(problem, posteriors, partial(learner.retrain, n_folds=self.n_folds, seed=seed))
 
-    def _weigh(self, problem: Problem, posteriors: Posteriors | None) -> Self:
+    def _weigh(self, problem: Problem, posteriors: Posteriors | None, retrain: Retrain | None = None) -> Self:
         """Weight the rows; their posteriors are None if the strengths are given."""
-        side, given = problem.groups.side, problem.sample_weight
-        given = np.ones(len(side)) if given is None else given
-        labels = two_labels(problem.y)
-        positive = np.asarray(problem.y.values == labels[1])
-        shares = shares_of(side, positive, given)
-        weights = self._choose(posteriors, shares)
-        if not weights.any():
-            raise InputError("strengths are so large that every row would weigh 0.", parameter="strengths")
-        factors = weights / np.sum(weights * shares)
-        known, label = side >= 0, positive.astype(np.int64)
-        self.sample_weight_ = given * np.where(known, factors[side, label], 1.0)
-        self.factors_ = factors[::-1]
-        sums = shares * given[known].sum()
-        rows = np.zeros((2, 2), dtype=np.int64)
-        np.add.at(rows, (side[known], label[known]), 1)
-        names = problem.side_names
-        self._ledger = [
-            {
-                "group": names[s],
-                "label": labels[one],
-                "rows": rows[s, one],
-                "weight": factors[s, one],
-                "total_before": sums[s, one],
-                "total_after": sums[s, one] * factors[s, one],
-                "why": _why(factors[s, one], bool(one)),
-            }
-            for s in (1, 0)
-            for one in (1, 0)
-        ]
+        strata, strengths = _Strata(problem), self._strengths(posteriors)
+        self.n_fits_ = 0 if posteriors is None else 3 * self.n_folds
+        self.out_of_fold_ = None
+        if posteriors is not None:
+            neutral = posteriors.margins()
+            score = posteriors.margins(strata.weights(strengths))
+            if retrain is not None:
+                judge = Judge(posteriors, neutral, self.minimize, self._limits())
+                strengths, score = self._confirm(strata, strengths, judge, retrain)
+            after = score if strengths.any() else neutral
+            self.out_of_fold_ = posteriors.frame({"strength 0": neutral, "chosen": after})
+        self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
+        factors = strata.factors(strengths)
+        self.sample_weight_, self.factors_ = strata.weigh(factors), factors[::-1]
+        self._ledger = strata.ledger(factors)
         return self
+
+    def _confirm(
+        self, strata: "_Strata", strengths: Floats, judge: Judge, retrain: Retrain
+    ) -> tuple[Floats, Floats]:
+        """Halve strengths until models that are trained with the weights keep within the limits out of fold.
+
+        A model that learns the group badly learns more from weights than its posteriors tell.
+        """
+        score = np.empty(0)
+        for _ in range(_TRIALS):
+            if not strengths.any():
+                break
+            score = retrain(strata.weigh(strata.factors(strengths)))
+            self.n_fits_ += self.n_folds
+            if judge.accepts(score):
+                return strengths, score
+            strengths = strengths / 2
+        return np.zeros(3), score
 
     def frame(self) -> pd.DataFrame:
         """Return the ledger: group, label, rows, the factor of their weight, total weights, and why."""
         check_is_fitted(self)
         return pd.DataFrame(self._ledger)
+
+
+class _Strata:
+    """The rows by side, privileged or not, and label, whose weights are multiplied by a factor."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.labels, self.names = two_labels(problem.y), problem.side_names
+        self.side, given = problem.groups.side, problem.sample_weight
+        self.given = np.ones(len(self.side)) if given is None else given
+        self.label = np.asarray(problem.y.values == self.labels[1]).astype(np.int64)
+        self.shares = shares_of(self.side, self.label == 1, self.given)
+
+    def weights(self, strengths: Floats) -> Floats:
+        """Return the weights of the rule at some strengths, none of them negative."""
+        weights = np.maximum(rule_weights(strengths, self.shares), 0)
+        if not weights.any():
+            raise InputError("strengths are so large that every row would weigh 0.", parameter="strengths")
+        return weights
+
+    def factors(self, strengths: Floats) -> Floats:
+        """Return what weights are multiplied by, so that their sum stays."""
+        weights = self.weights(strengths)
+        return np.asarray(weights / np.sum(weights * self.shares))
+
+    def weigh(self, factors: Floats) -> Floats:
+        """Return the weight of each row."""
+        return np.asarray(self.given * np.where(self.side >= 0, factors[self.side, self.label], 1.0))
+
+    def ledger(self, factors: Floats) -> list[dict[str, Any]]:
+        """Return a line for each side and label."""
+        lines = []
+        for side, label in ((1, 1), (1, 0), (0, 1), (0, 0)):
+            rows, factor = (self.side == side) & (self.label == label), float(factors[side, label])
+            total = float(self.given[rows].sum())
+            line = {"group": self.names[side], "label": self.labels[label], "rows": int(rows.sum())}
+            line |= {"weight": factor, "total_before": total, "total_after": total * factor}
+            lines.append(line | {"why": _why(factor, label == 1)})
+        return lines
 
 
 def _why(factor: float, is_positive: bool) -> str:
@@ -262,8 +305,14 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
 
     def _finish(self, learner: Learner, posteriors: Posteriors, calibration: Calibration) -> Self:
         """Choose by posteriors that are known, and fit on the whole table."""
-        weights = self._choose(posteriors, posteriors.shares)
-        self.rule_weights_ = weights[::-1]
+        strengths = self._strengths(posteriors)
+        weights = rule_weights(strengths, posteriors.shares)
+        self.strengths_, self.rule_weights_ = (
+            dict(zip(PRICED, strengths.tolist(), strict=True)),
+            weights[::-1],
+        )
+        scores = {"strength 0": posteriors.margins(), "chosen": posteriors.margins(weights)}
+        self.out_of_fold_ = posteriors.frame(scores)
         self.model_ = replace(learner.fit(np.arange(learner.table.n_rows)), calibration=calibration)
         self.n_fits_ = 3 * self.n_folds + 3
         self._remover, self._labels = learner.remover, two_labels(learner.target)

@@ -88,9 +88,17 @@ class Learner:
         groups = (self._fit(known[positive[known] == value], side == 1) for value in (False, True))
         return JointModel(label, (next(groups), next(groups)))
 
-    def _fit(self, rows: Ints, labels: Bools) -> Any:
-        params = {} if self.weight is None else {"sample_weight": self.weight[rows]}
+    def _fit(self, rows: Ints, labels: Bools, weight: Floats | None = None) -> Any:
+        weight = self.weight if weight is None else weight
+        params = {} if weight is None else {"sample_weight": weight[rows]}
         return fit_model(self.estimator, rows_of(self.table, rows), labels[rows].astype(np.int64), params)
+
+    def retrain(self, weight: Floats, n_folds: int, seed: int) -> Floats:
+        """Return the margins of all rows by models of the label that were fitted with weights on others."""
+        margin = np.empty(self.table.n_rows)
+        for train, test in make_folds(self.target, self.problem.groups.side, n_folds, 1, seed):
+            margin[test] = Scorer(self._fit(train, self.positive, weight))(rows_of(self.table, test)) - 0.5
+        return margin
 
     def cross_fit(self, n_folds: int, seed: int) -> tuple[Posteriors, Calibration]:
         """Return the posteriors of all rows by models that were not fitted on them, and the calibration."""
@@ -105,7 +113,7 @@ class Learner:
             for label, rows in enumerate(of_label)
         )
         joint = join(parts, calibration)
-        return Posteriors(joint, positive, groups.side, groups.code, weight), calibration
+        return Posteriors(positive, groups.side, groups.code, weight, joint), calibration
 
 
 def two_labels(target: Target) -> NDArray[Any]:

@@ -40,8 +40,10 @@ _PLANE = {
 # The largest strength that is tried, the steps of the first grid on either side of 0, and of those around
 # the best point.
 _MOST, _STEPS, _FINER = 2.0, 20, 5
-# The rules that are tried at a time.
-_BATCH = 64
+# The rules that are tried at a time, and by how much numbers differ that are equal but for rounding.
+_BATCH, _ROUNDING = 64, 1e-12
+# The weights of strength 0.
+_NEUTRAL = np.full((2, 2), 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Limits:
 
     accuracy: float
     auc: float
-    margin: float = 0.0
+    margin: float = 0.5
 
 
 def check_minimize(minimize: Any) -> None:
@@ -119,14 +121,12 @@ def margins(joint: Floats, weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Posteriors:
-    """Out-of-fold posteriors of rows whose group and label are known, and what gaps are measured on.
+class LabeledRows:
+    """What accuracy and gaps are measured on: the label, the side and the group of each row, and its weight.
 
-    ``joint`` is P(s, y | x) by privileged side and label, ``group`` the group of each row among all that are
-    compared, -1 where it is missing.
+    The group is one of all that are compared, -1 where it is missing, as is the side then.
     """
 
-    joint: Floats
     positive: Bools
     side: Sides
     group: Ints
@@ -137,59 +137,42 @@ class Posteriors:
         """The shares of the rows by side and label."""
         return shares_of(self.side, self.positive, self.weight)
 
-    @cached_property
-    def _strata(self) -> tuple[Any, Ints]:
-        """The weight of each row in its stratum of group and label, shape (strata, rows); those compared."""
-        n_groups = int(self.group.max()) + 1
-        place = 2 * np.where(self.group < 0, n_groups, self.group) + self.positive
-        at = (place, np.arange(len(place)))
-        strata = csr_array((self.weight, at), shape=(2 * n_groups + 2, len(place)))
-        compared = is_compared(np.bincount(self.group[self.group >= 0], minlength=n_groups))
-        return strata, np.flatnonzero(compared)
-
-    def counts(self, weights: Floats) -> Floats:
-        """Return the weight of all rows, and of those that each rule predicts positive, by stratum.
+    def counts(self, predicted: Bools, group: Ints) -> Floats:
+        """Return the weight of all rows, and of those that each rule predicts positive, by group and label.
 
         The shape is (1 + rules, groups + 1, 2); the last group is that of the rows without one.
         """
-        strata, _ = self._strata
-        parts = [
-            strata @ (margins(self.joint, weights[start : start + _BATCH]) > 0)
-            for start in range(0, len(weights), _BATCH)
-        ]
-        found = np.hstack([strata.sum(axis=1)[:, None], *parts])
+        n_rows, n_groups = len(group), int(group.max()) + 1
+        place = 2 * np.where(group < 0, n_groups, group) + self.positive
+        strata = csr_array((self.weight, (place, np.arange(n_rows))), shape=(2 * n_groups + 2, n_rows))
+        found = np.hstack([strata.sum(axis=1)[:, None], strata @ predicted])
         return found.T.reshape(found.shape[1], -1, 2)
 
-    def measure(self, weights: Floats) -> dict[str, Floats]:
-        """Return accuracy and gaps of each rule, and the signed gaps of the privileged side from the rest."""
-        counts = self.counts(weights)
-        total, chosen = counts[0], counts[1:]
-        compared = self._strata[1]
-        correct = chosen[..., 1].sum(axis=1) + (total[:, 0] - chosen[..., 0]).sum(axis=1)
-        found = {"accuracy": correct / total.sum()}
-        all_of = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
-        by_rate = rates(chosen @ all_of.T, np.broadcast_to(total @ all_of.T, (*chosen.shape[:-1], 3)))
-        dp, eo, pe = np.moveaxis(np.ptp(by_rate[:, compared], axis=1), -1, 0)
-        found |= dict(zip(PRICED, (dp, eo, pe), strict=True), equalized_odds=np.maximum(eo, pe))
-        return found
+    def measure(self, predicted: Bools) -> dict[str, Floats]:
+        """Return accuracy and gaps of rules, whose predictions have the shape (rows, rules).
 
-    def signed(self, weights: Floats) -> Floats:
-        """Return the gaps of the privileged side from the rest, shape (rules, 3), in the order of prices."""
-        two = Posteriors(self.joint, self.positive, self.side, self.side.astype(np.int64), self.weight)
-        counts = two.counts(weights)
-        all_of = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]).T
-        by_rate = counts[1:, :2] @ all_of / (counts[0, :2] @ all_of)
-        return np.asarray(by_rate[:, 1] - by_rate[:, 0])
+        ``signed`` are the gaps of the privileged side from the rest, shape (rules, 3), in the order of
+        prices.
+        """
+        total, *chosen = self.counts(predicted, self.group)
+        by_rule = np.array(chosen)
+        correct = by_rule[..., 1].sum(axis=1) + (total[:, 0] - by_rule[..., 0]).sum(axis=1)
+        compared = is_compared(np.bincount(self.group[self.group >= 0]))
+        gaps = np.ptp(_rates(by_rule, total)[:, np.flatnonzero(compared)], axis=1)
+        total, *chosen = self.counts(predicted, self.side.astype(np.int64))
+        by_side = _rates(np.array(chosen), total)
+        found = {"accuracy": correct / self.weight.sum(), "signed": by_side[:, 1] - by_side[:, 0]}
+        found |= {name: gaps[:, k] for k, name in enumerate(PRICED)}
+        return found | {"equalized_odds": gaps[:, 1:].max(axis=1)}
 
-    def auc(self, weights: Floats) -> float:
-        """Return the ROC AUC of the margin of one rule."""
-        return float(roc_auc_score(self.positive, margins(self.joint, weights), sample_weight=self.weight))
+    def auc(self, score: Floats) -> float:
+        """Return the ROC AUC of a score."""
+        return float(roc_auc_score(self.positive, score, sample_weight=self.weight))
 
-    def error(self, name: str) -> float:
-        """Return about how far a gap of the rule of strength 0 is from that of all rows of its kind."""
+    def error(self, name: str, predicted: Bools) -> float:
+        """Return the standard error of a gap between the two sides."""
         of_label = {"equal_opportunity": self.positive, "predictive_equality": ~self.positive}
         among = of_label.get(name, self.side >= 0)
-        predicted = margins(self.joint, np.full((2, 2), 0.5)) > 0
         variance = 0.0
         for side in (0, 1):
             weight = self.weight * among * (self.side == side)
@@ -197,42 +180,84 @@ class Posteriors:
             variance += rate * (1 - rate) * (weight @ weight) / weight.sum() ** 2
         return float(np.sqrt(variance))
 
-    def frame(self, rules: Mapping[str, Floats]) -> pd.DataFrame:
-        """Return accuracy, ROC AUC and gaps of rules by their weights."""
-        weights = np.array(list(rules.values()))
-        found = self.measure(weights)
-        data = {"accuracy": found.pop("accuracy"), "auc": [self.auc(one) for one in weights], **found}
-        return pd.DataFrame(data, index=pd.Index(rules, name="rule"))
+    def frame(self, scores: Mapping[str, Floats]) -> pd.DataFrame:
+        """Return accuracy, ROC AUC and gaps of rules by their scores, positive ones of which say yes."""
+        found = self.measure(np.column_stack(list(scores.values())) > 0)
+        data = {"accuracy": found["accuracy"], "auc": [self.auc(one) for one in scores.values()]}
+        data |= {name: found[name] for name in (*PRICED, "equalized_odds")}
+        return pd.DataFrame(data, index=pd.Index(scores, name="rule"))
+
+
+def _rates(chosen: Floats, total: Floats) -> Floats:
+    """Return positive, true and false positive rate of each rule and group."""
+    among = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    return rates(chosen @ among, np.broadcast_to(total @ among, (*chosen.shape[:-1], 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors(LabeledRows):
+    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them."""
+
+    joint: Floats
+
+    def margins(self, weights: Floats = _NEUTRAL) -> Floats:
+        """Return the margins of rules, by default of strength 0."""
+        return margins(self.joint, weights)
+
+
+class Judge:
+    """Says which rules keep within the limits, against the rule of strength 0, and which is the best."""
+
+    def __init__(self, rows: LabeledRows, neutral: Floats, minimize: Minimize, limits: Limits) -> None:
+        self.rows, self.minimize, self.limits = rows, minimize, limits
+        before = rows.measure(neutral[:, None] > 0)
+        self.least_accuracy = float(before["accuracy"][0]) - limits.accuracy
+        self.least_auc = rows.auc(neutral) - limits.auc
+        self.most = {
+            name: float(before[name][0]) + limits.margin * rows.error(name, neutral > 0)
+            for name in (["demographic_parity"] if minimize == "equalized_odds" else PRICED[:2])
+            if name != minimize
+        }
+        #: The side that the gap is on: the sign of each gap of the privileged side from the rest.
+        self.sign = np.sign(before["signed"][0])
+        self.own = PRICED.index(minimize) if minimize in PRICED else None
+
+    def within(self, found: Mapping[str, Floats]) -> Bools:
+        """Say which rules keep within the limits of accuracy and of the other gaps, and keep the sign."""
+        allowed = found["accuracy"] >= self.least_accuracy - _ROUNDING
+        for name, most in self.most.items():
+            allowed &= found[name] <= most + _ROUNDING
+        if self.own is not None:
+            allowed &= found["signed"][:, self.own] * self.sign[self.own] >= 0
+        return np.asarray(allowed)
+
+    def accepts(self, score: Floats) -> bool:
+        """Say whether a rule, by its score, keeps within all limits."""
+        found = self.rows.measure(score[:, None] > 0)
+        return bool(self.within(found)[0]) and self.rows.auc(score) >= self.least_auc
 
 
 def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clipped: bool) -> Floats:
     """Return the strengths within the limits that make a gap smallest, and of these the most accurate.
 
-    ``is_clipped`` makes negative weights 0, as for training. The gap never changes its sign.
+    ``is_clipped`` makes negative weights 0, as for training.
     """
-    plane = list(_PLANE[minimize])
-    own = PRICED.index(minimize) if minimize in PRICED else None
-    neutral = np.full((1, 2, 2), 0.5)
-    before, sign = posteriors.measure(neutral), np.sign(posteriors.signed(neutral)[0])
-    others = [name for name in PRICED[:2] if name != minimize]
-    if minimize == "equalized_odds":
-        others = ["demographic_parity"]
-    least_auc = posteriors.auc(neutral[0]) - limits.auc
+    plane, judge = _PLANE[minimize], Judge(posteriors, posteriors.margins(), minimize, limits)
 
     def best_of(points: Floats) -> Floats:
+        if judge.own is not None:
+            # Out of fold a price against the gap can look good too; on other rows it seldom is.
+            points = points[points[:, judge.own] * judge.sign[judge.own] >= 0]
         weights = rule_weights(points, posteriors.shares)
         if is_clipped:
             weights = np.maximum(weights, 0)
-        found = posteriors.measure(weights)
-        allowed = found["accuracy"] >= before["accuracy"] - limits.accuracy - 1e-12
-        for name in others:
-            most = before[name] + limits.margin * posteriors.error(name)
-            allowed &= found[name] <= most + 1e-12
-        if own is not None:
-            allowed &= posteriors.signed(weights)[:, own] * sign[own] >= 0
-        order = np.lexsort((np.abs(points).sum(axis=1), -found["accuracy"], found[minimize].round(6)))
-        for k in order[allowed[order]]:
-            if limits.auc == np.inf or posteriors.auc(weights[k]) >= least_auc:
+        starts = range(0, len(weights), _BATCH)
+        parts = [posteriors.measure(posteriors.margins(weights[k : k + _BATCH]) > 0) for k in starts]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        size = np.abs(points).sum(axis=1)
+        order = np.lexsort((size, -found["accuracy"], found[minimize].round(6)))
+        for k in order[judge.within(found)[order]]:
+            if posteriors.auc(posteriors.margins(weights[k])) >= judge.least_auc:
                 return np.asarray(points[k])
         return np.zeros(3)
 
@@ -240,9 +265,9 @@ def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clippe
     return best_of(np.vstack([best, _grid(plane, best, _MOST / _STEPS, _FINER)]))
 
 
-def _grid(plane: list[int], middle: Floats, half: float, steps: int) -> Floats:
-    """Return points of a plane around a middle, which is the first."""
+def _grid(plane: tuple[int, int], middle: Floats, half: float, steps: int) -> Floats:
+    """Return points of a plane around a middle."""
     line = np.linspace(-half, half, 2 * steps + 1)
     points = np.repeat(middle[None], len(line) ** 2, axis=0)
-    points[:, plane] += np.array(np.meshgrid(line, line)).reshape(2, -1).T
+    points[:, list(plane)] += np.array(np.meshgrid(line, line)).reshape(2, -1).T
     return points
