@@ -169,7 +169,7 @@ METHODS: dict[str, Method] = {
     "error-parity (TPR)": Method(_thresholds("equal_opportunity", method="error_parity"), "peers", 6, True),
     "ExponentiatedGradient (DP)": Method(_reduced("exponentiated_gradient"), "reductions", 26),
     GRID: Method(_reduced("grid_search"), "reductions", 10),
-    TUNED: Method(lambda given: given.model, "tune", 400),
+    TUNED: Method(lambda given: given.model, "tune", 1000),
 }
 KINDS = ("plain", "fairshap", "peers", "reductions", "tune")
 
@@ -293,7 +293,16 @@ def measure_tuned(task: Task, data: Data, X: Any, y: Any, held: Any) -> list[dic
     model = tuning.estimator.fit(X, y)
     line = task._asdict() | {"picked": tuning.recommended, "fits": counter["fits"] - before}
     line |= {"seconds": round(time.process_time() - start, 2)}
-    return [line | judged(model, held, data.who, False)]
+    points = tuning.curve(X, y, *held, at=GAPS, axes=AXES).frame()
+    return [line | judged(model, held, data.who, False)] + [
+        {
+            **task._asdict(),
+            "point": [point["axis"], point["at"]],
+            "picked": point["name"],
+            **{name: round(float(point[name]), 6) for name in MEASURES},
+        }
+        for point in points.to_dict("records")
+    ]
 
 
 def plan(options: argparse.Namespace, done: set[Task]) -> list[Task]:
