@@ -264,6 +264,7 @@ def test_a_model_without_probabilities_is_scored_by_its_margins_or_decisions():
         assert gap_of("demographic_parity", peer) < 0.15
         if not peer.attribute_at_prediction:
             assert peer.predict_proba(D.X).shape == (800, 2)
+            assert not hasattr(peer, "decision_function")
 
 
 def test_what_cannot_be_done_is_refused():
@@ -274,7 +275,13 @@ def test_what_cannot_be_done_is_refused():
     for peer in every_peer(constraint="fairness"):
         with pytest.raises(InputError, match="constraint='fairness'"):
             peer.fit(D.X, D.y)
-    for wrong in ({"method": "magic"}, {"tol": -1}, {"tol": 0.1, "constraint": "equalized_odds"}):
+    for wrong in (
+        {"method": "magic"},
+        {"tol": -1},
+        {"cv": 1},
+        {"cv": 700},
+        {"tol": 0.1, "constraint": "equalized_odds"},
+    ):
         with pytest.raises(InputError) as error:
             ThresholdClassifier(MODEL, **WHO, **wrong).fit(D.X, D.y)
         assert error.value.parameter == next(iter(wrong))

@@ -1,6 +1,8 @@
 """Train under a constraint on the groups, without the attribute: the reductions of fairlearn."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -158,6 +160,7 @@ class ReductionClassifier(RandomizedClassifier):
         # Only the models: fairlearn's objects hold the rows.
         self.estimators_ = [one.model_ if isinstance(one, _Member) else one for one in found]
         self.weights_ = weights / weights.sum()
+        self.estimator_ = _Mixture(self.estimators_, self.weights_)
         self.n_fits_ = len(search.oracle_execution_times_)
         self._seed = draw_seed(self.random_state)
         return self
@@ -165,22 +168,36 @@ class ReductionClassifier(RandomizedClassifier):
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row: that of one of the classifiers, drawn for the row."""
         rows = self.prepare_rows(X)
-        votes = (np.asarray(one.predict(rows), dtype=np.float64) for one in self.estimators_)
-        probability = sum(w * vote for w, vote in zip(self.weights_, votes, strict=True))
-        return self._decide(Table.read(rows), probability)
+        return self._decide(Table.read(rows), self.estimator_.mean(_decision, rows))
 
     def predict_proba(self, X: Native) -> Floats:
         """Return the mean of the classifiers' probabilities; of one that has none, its decisions."""
-        rows = self.prepare_rows(X)
-        scores = (_score(one, rows) for one in self.estimators_)
-        return self._columns_of(sum(w * s for w, s in zip(self.weights_, scores, strict=True)))
+        return self._columns_of(self.estimator_.mean(_score, self.prepare_rows(X)))
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Classifiers, and how often each of them decides."""
+
+    estimators: list[Any]
+    weights: Floats
+
+    def mean(self, output: Callable[[Any, Native], Floats], rows: Native) -> Floats:
+        """Return the mean of an output of the classifiers."""
+        outputs = (output(one, rows) for one in self.estimators)
+        return np.asarray(sum(w * one for w, one in zip(self.weights, outputs, strict=True)))
+
+
+def _decision(model: Any, rows: Native) -> Floats:
+    """Return 1 where the label 1 is predicted."""
+    return np.asarray(model.predict(rows), dtype=np.float64)
 
 
 def _score(model: Any, rows: Native) -> Floats:
     """Return the probability of the label 1."""
     if hasattr(model, "predict_proba") and len(model.classes_) == 2:
         return np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
-    return np.asarray(model.predict(rows), dtype=np.float64)
+    return _decision(model, rows)
 
 
 class _Member(BaseEstimator):

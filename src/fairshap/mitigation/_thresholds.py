@@ -136,7 +136,12 @@ class ThresholdClassifier(RandomizedClassifier):
             scores = self._scores(self.estimator_, table.native)
         else:
             scores = np.empty(table.n_rows)
-            for train, test in make_folds(target, problem.groups.side, self.cv, 1, self._seed):
+            try:
+                folds = make_folds(target, problem.groups.side, self.cv, 1, self._seed)
+            except InputError as error:
+                advice = "Give fewer folds, or cv=None for the scores of the training rows."
+                raise InputError(f"cv={self.cv!r}: {error} {advice}", parameter="cv") from error
+            for train, test in folds:
                 part = _safe_indexing(table.native, train)
                 model = fit_model(self.estimator, part, target.values[train])
                 scores[test] = self._scores(model, _safe_indexing(table.native, test))
