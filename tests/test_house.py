@@ -353,6 +353,8 @@ OBJECTS = [
     ColumnEncoder(),
     mitigation.CorrelationRemover(sensitive="sex", privileged="m"),
     mitigation.CounterfactualAugmenter(sensitive="sex", privileged="m"),
+    mitigation.ParityWeigher(LogisticRegression(), sensitive="sex", privileged="m"),
+    mitigation.ProxyCorrection(LogisticRegression(), sensitive="sex", privileged="m"),
 ]
 
 

@@ -124,8 +124,8 @@ class ParityWeigher(_ParitySearch):
         The gap to make small. Demographic parity and equal opportunity must not rise, whichever it is.
     strengths : mapping of str to float, optional
         Strengths to use instead of a search, for the gaps "demographic_parity", "equal_opportunity" and
-        "predictive_equality" (the false positive rate); others are 0. At 1 the smallest weight is 0. A
-        negative strength favors the privileged group.
+        "predictive_equality" (the false positive rate); others are 0. At 1 a weight of the smaller group is
+        doubled, or 0. A negative strength favors the privileged group.
     max_accuracy_drop, max_auc_drop : float or None
         How much accuracy and ROC AUC may fall, against the model without the sensitive column and on the same
         out-of-fold predictions; None for no limit.

@@ -16,7 +16,7 @@ from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ModelError, TargetError
 from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.mitigation._strengths import Posteriors
+from fairshap.mitigation._strengths import Posteriors, shares_of
 
 #: Intercept and slope of the log-odds of the group, for either label.
 Calibration: TypeAlias = tuple[tuple[float, float], ...]
@@ -70,6 +70,9 @@ class Learner:
                 f"{type(estimator).__name__} has no predict_proba, and probabilities are needed. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV."
             )
+        # Before anything is fitted: every side needs rows of either label.
+        weight = np.ones(problem.own.n_rows) if problem.sample_weight is None else problem.sample_weight
+        shares_of(problem.groups.side, target.values == two_labels(target)[1], weight)
         table = problem.own if remover is None else Table.read(remover.transform(problem.own.native))
         if problem.sample_weight is not None:
             Weighing.of(estimator, table.native, target.values).check()

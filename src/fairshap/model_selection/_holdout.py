@@ -136,13 +136,18 @@ def holdout_check(
     known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
     if sampler.threshold == "auto" and known is not None:
         sampler.set_params(threshold=known)
+    after, given = None, {"sensitive_features": beside, "sample_weight": weight}
     with said_once():
-        given = {"sensitive_features": beside, "sample_weight": weight}
-        X_fair, y_fair = sampler.fit_resample(X_train, y_train, **given)
+        if isinstance(repair, FairSHAP):
+            X_fair, y_fair = sampler.fit_resample(X_train, y_train, **given)
+        else:
+            # With weights and without the sensitive column, as it says.
+            after = with_params(repair, repair=sampler).fit(X_train, y_train, **given)
+            sampler = after.repair_
     trainer = sampler if final is None else with_params(sampler, estimator=final)
     shares = final is None and not whole.added
     before = sampler.model_ if shares else trainer._refit(X_train, y_train, weight)
-    after = trainer._refit(X_fair, y_fair, sampler.sample_weight_)
+    after = trainer._refit(X_fair, y_fair, sampler.sample_weight_) if after is None else after
     found = HoldoutCheck(len(test), *(_measure(model, whole, X, test) for model in (before, after)))
     if found.is_worse:
         advice = "A higher threshold edits fewer cells."
