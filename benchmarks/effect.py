@@ -22,14 +22,15 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache, partial, wraps
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from lightgbm import LGBMClassifier
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -370,8 +371,12 @@ def run(tasks: list[Task], options: argparse.Namespace) -> Iterator[list[dict[st
     if options.jobs == 1:
         yield from (measure(task, folder) for task in tasks)
         return
-    pool = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs + 1)
-    yield from pool(delayed(measure)(task, folder) for task in tasks)
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        waiting = [pool.submit(measure, task, folder) for task in tasks]
+        try:
+            yield from (done.result() for done in as_completed(waiting))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def main() -> None:
