@@ -66,7 +66,11 @@ class _FairSHAPPredictor(Routed, Trainer):
                 self._remover = remover.fit_for(estimator, X)
             if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
                 beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
-                self.weights_ = weigher.fit(X_fair, values, **beside)
+                if isinstance(weigher, ParityWeigher) and not len(repair.counterfactual_of_):
+                    # On repaired rows every model looks fairer than it is.
+                    self.weights_ = weigher._fit(weigher._read(X_fair, values, **beside), judged=X)
+                else:
+                    self.weights_ = weigher.fit(X_fair, values, **beside)
                 weights = self.weights_.sample_weight_
         if self._remover is not None:
             X_fair = self._remover.transform(X_fair)
@@ -182,6 +186,7 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
         column, as a pipeline that names its columns, the column has the same value in every row instead.
+        Counterfactuals are of use only to a classifier that sees the column, ``drop_sensitive=False``.
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,7 +121,8 @@ def test_accuracy_and_gaps_are_those_of_the_metrics(case):
     rows = rows if np.bincount(rows.group[rows.group >= 0]).min() >= 30 or rows.group.max() == 1 else None
     if rows is None:
         return
-    frame = rows.frame({str(k): one for k, one in enumerate(scores.T)})
+    measured = rows.measured({str(k): one for k, one in enumerate(scores.T)})
+    frame = pd.DataFrame(measured).set_index("rule")
     known = rows.group >= 0
     for k, score in enumerate(scores.T):
         line = frame.loc[str(k)]

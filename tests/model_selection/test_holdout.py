@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ from fairshap.exceptions import InputError, ModelError, UnmatchedRowsWarning, Wo
 from fairshap.model_selection import holdout_check
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
+
+#: Without weights by group and label.
+Retrained = partial(FairSHAPClassifier, weights=None)
 
 
 def telling(kind):
@@ -35,7 +39,7 @@ def telling(kind):
 def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside):
     # To edit the column that tells the labels is to lose them.
     table, y = telling(kind)
-    make, model = FairSHAPClassifier, DecisionTreeClassifier(max_depth=4, random_state=0)
+    make, model = Retrained, DecisionTreeClassifier(max_depth=4, random_state=0)
     params = {"privileged": 1, "random_state": 0, "matcher": NearestMatcher(column_weights={"hint": 0})}
     if kind == "quantity":
         make, model = FairSHAPRegressor, DecisionTreeRegressor(max_depth=4, random_state=0)
@@ -49,7 +53,8 @@ def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", WorseModelWarning)
-            found = holdout_check(make(FairSHAP(model, **params, threshold=threshold)), table, y, **given)
+            predictor = make(FairSHAP(model, **params, threshold=threshold), drop_sensitive=False)
+            found = holdout_check(predictor, table, y, **given)
         texts = [str(one.message) for one in said]
         words = rf"On 800 held-out rows .* its {name} is -?0\.\d+ instead of 0\.\d+"
         assert [bool(re.match(words, text)) for text in texts] == [True] * is_worse
@@ -76,7 +81,7 @@ def test_what_is_trained_after_the_repair_is_what_is_checked():
     table, y = telling("labels")
     repair = FairSHAP(TREE, sensitive="group", privileged=1, threshold=10.0, random_state=0)
     plain, other = (
-        holdout_check(FairSHAPClassifier(repair, estimator), table, y)
+        holdout_check(Retrained(repair, estimator, drop_sensitive=False), table, y)
         for estimator in (None, LogisticRegression())
     )
     assert plain.frame().equals(holdout_check(repair, table, y).frame())

@@ -34,6 +34,11 @@ from fairshap.exceptions import ModelError, WeightsWarning
 # Libraries whose models split on the categories of a frame, as does scikit-learn's histogram
 # gradient boosting, which says so in a parameter.
 _NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
+# Parameters of boosting libraries that name columns, or have a value for each.
+_OF_COLUMNS = {
+    *("cat_features", "categorical_feature", "categorical_features", "feature_types", "feature_weights"),
+    *("monotone_constraints", "monotonic_cst", "interaction_constraints", "interaction_cst"),
+}
 # A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
 _ROWS = 30
 # What warnings say: those of a calibration, and of a search whose scorer refuses the weights.
@@ -80,8 +85,11 @@ def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> boo
     A step that counts on columns by name or place fails, or takes another for the missing one. And if no
     others are categories, it is behind the encoding only for them, which standardizes the numbers too.
     """
-    parts = estimator.get_params().values()
-    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
+    params = estimator.get_params()
+    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in params.values()):
+        return True
+    of_columns = (value for key, value in params.items() if key.rpartition("__")[2] in _OF_COLUMNS)
+    if any(value is not None and not isinstance(value, str) for value in of_columns):
         return True
     others = [column for column in range(len(table.names)) if column not in columns]
     return _are_numbers(table, others) and not _are_numbers(table, columns)

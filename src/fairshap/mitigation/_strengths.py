@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import pandas as pd
 from scipy.sparse import csr_array
 
 from fairshap._crossval.measures import is_compared
@@ -187,12 +186,12 @@ class LabeledRows:
             variance += rate * (1 - rate) * (weight @ weight) / weight.sum() ** 2
         return float(np.sqrt(variance))
 
-    def frame(self, scores: Mapping[str, Floats]) -> pd.DataFrame:
+    def measured(self, scores: Mapping[str, Floats]) -> dict[str, list[Any]]:
         """Return accuracy, ROC AUC and gaps of rules by their scores, positive ones of which say yes."""
         found = self.measure(np.column_stack(list(scores.values())) > 0)
-        data = {"accuracy": found["accuracy"], "auc": [self.auc(one) for one in scores.values()]}
-        data |= {name: found[name] for name in (*PRICED, "equalized_odds")}
-        return pd.DataFrame(data, index=pd.Index(scores, name="rule"))
+        data = {"rule": list(scores), "accuracy": found["accuracy"].tolist()}
+        data |= {"auc": [self.auc(one) for one in scores.values()]}
+        return data | {name: found[name].tolist() for name in (*PRICED, "equalized_odds")}
 
 
 def _rates(chosen: Floats, total: Floats) -> Floats:
@@ -203,9 +202,18 @@ def _rates(chosen: Floats, total: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Posteriors(LabeledRows):
-    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them."""
+    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them.
+
+    ``reference`` are the margins of the model that limits are against, if it is not that of strength 0.
+    """
 
     joint: Floats
+    reference: Floats | None = None
+
+    @property
+    def neutral(self) -> Floats:
+        """The margins of the model that limits are against."""
+        return self.margins() if self.reference is None else self.reference
 
     def margins(self, weights: Floats = _NEUTRAL) -> Floats:
         """Return the margins of rules, by default of strength 0."""
@@ -249,7 +257,7 @@ def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clippe
 
     ``is_clipped`` makes negative weights 0, as for training.
     """
-    plane, judge = _PLANE[minimize], Judge(posteriors, posteriors.margins(), minimize, limits)
+    plane, judge = _PLANE[minimize], Judge(posteriors, posteriors.neutral, minimize, limits)
 
     def best_of(points: Floats) -> Floats:
         if judge.own is not None:
