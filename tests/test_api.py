@@ -31,7 +31,7 @@ PUBLIC = {
     """,
     "fairshap.mitigation": """
         SensitiveRemover CorrelationRemover Reweigher ParityWeigher CounterfactualAugmenter ProxyCorrection
-        MitigatedClassifier
+        MitigatedClassifier ReductionClassifier ThresholdClassifier
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck

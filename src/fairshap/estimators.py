@@ -329,6 +329,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         *,
         X_test: Native | None = None,
         y_test: Any = None,
+        sensitive_features_test: Any = None,
         positive: Any = None,
         evaluation: Any = None,
         tuning: Any = None,
@@ -348,8 +349,11 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         ----------
         X_test, y_test : data frame or array, array-like, optional
             A held-out set, for fairness before and after; by default the models are cross-validated on the
-            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels, a
-            quantity, or an attribute beside the table there is no comparison.
+            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels or a
+            quantity there is no comparison. If the attribute is beside the table, the models that would be
+            deployed are compared, which do not see it.
+        sensitive_features_test : array-like, optional
+            The sensitive attribute of the held-out set, if it is beside the table.
         positive : label, optional
             The positive label; by default the larger of two.
         evaluation : Evaluation, optional
@@ -388,7 +392,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
                 parameter="explainer",
             )
         page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
-        return report_repair(self, X_test, y_test, positive, evaluation, tuning, audit, page)
+        beside = sensitive_features_test
+        return report_repair(self, X_test, y_test, beside, positive, evaluation, tuning, audit, page)
 
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 

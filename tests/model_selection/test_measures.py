@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,14 +7,23 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from scipy.stats import t as student
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.model_selection import FixedThresholdClassifier
 
 from fairshap import datasets, metrics
 from fairshap._crossval import MEASURES, judge
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions
-from fairshap._crossval.measures import Estimate, critical_value, newcombe, wilson
+from fairshap._crossval.measures import Estimate, HeldOut, critical_value, newcombe, wilson
 from fairshap._problem import Problem
 from tests.conftest import examples
 
@@ -230,7 +241,8 @@ def test_a_model_is_judged_by_its_own_answers():
     assert_allclose(part.risk, judge(model, problem).risk[some])
     # Scores are those of the positive label.
     other = judge(model, Problem.read(X, y, sensitive=place, privileged=1.0, positive=0), some)
-    assert_array_equal(other.score, -part.score)
+    assert_array_equal(other.score, 1 - part.score)
+    assert_array_equal(other.flips, part.flips)
 
 
 def test_the_same_groups_are_compared_in_every_measure_of_every_model():
@@ -286,6 +298,84 @@ def test_every_measure_of_labels_and_scores_is_the_metric_of_that_name(seed, n_f
     pairs = [fold.true.sum() * (~fold.true).sum() for fold in folds]
     by_fold = [roc_auc_score(fold.true, fold.score) if n else 0 for fold, n in zip(folds, pairs, strict=True)]
     assert_allclose(level(measured, "auc")[0], np.average(by_fold, weights=pairs), atol=1e-12)
+    n_positive = [fold.true.sum() for fold in folds]
+    by_fold = [average_precision_score(fold.true, fold.score) if fold.true.any() else 0 for fold in folds]
+    assert_allclose(level(measured, "ap")[0], np.average(by_fold, weights=n_positive), atol=1e-12)
+    assert np.isnan(level(measured, "log_loss")).all()
+    assert np.isnan(level(measured, "flips")).all()
+
+
+def with_probabilities(folds):
+    """The same folds, their scores as probabilities, and the decisions of some rows flipping."""
+    return [
+        replace(
+            fold,
+            score=(p := 1 / (1 + np.exp(-fold.score))),
+            is_probability=True,
+            flips=(np.round(p, 2) * 100 % 3 == 0).astype(float),
+        )
+        for fold in folds
+    ]
+
+
+@examples(20)
+@given(st.integers(0, 1000), st.integers(1, 3), st.integers(1, 2))
+def test_losses_and_flips_are_means_over_rows(seed, n_folds, n_repeats):
+    folds = with_probabilities(scored(np.random.default_rng(seed), n_folds=n_folds, n_repeats=n_repeats))
+    measured = Measures.of([folds], ["a", "b"])
+    true, score, flips = (
+        np.concatenate([getattr(fold, name) for fold in folds]) for name in ("true", "score", "flips")
+    )
+    for name, expected in (
+        ("log_loss", log_loss(true, score)),
+        ("brier", brier_score_loss(true, score)),
+        ("flips", flips.mean()),
+    ):
+        value, low, high = level(measured, name)
+        assert_allclose(value, expected, atol=1e-9)
+        assert 0 <= low < value < high
+    assert measured.constant_accuracy == pytest.approx(max(true.mean(), 1 - true.mean()))
+    # Models that are alike do not differ.
+    change, low, high = Measures.of([folds, folds], ["a", "b"]).changes()
+    known = ~np.isnan(change[1])
+    assert_array_equal(change[1, known], 0)
+    assert (low[1, known] <= 0).all()
+
+
+def test_the_moves_of_average_precision_are_its_influence_values():
+    # Against the jackknife: what the level does without each row.
+    rng = np.random.default_rng(0)
+    fold = scored(rng, n=240, n_folds=1)[0]
+    fold = replace(fold, score=np.round(fold.score, 1))
+    rows = HeldOut.of([[fold]], 2)
+    found = MEASURES["ap"].estimate(rows, 0)
+    n = len(fold.true)
+    without = np.array(
+        [average_precision_score(np.delete(fold.true, i), np.delete(fold.score, i)) for i in range(n)]
+    )
+    moves = found.moves(slice(None))[fold.rows]
+    assert_allclose(moves.sum(), 0, atol=1e-12)
+    # In the sum it is the same up to terms of the order of 1 / n.
+    jackknife = (without.mean() - without) * (n - 1) / n
+    assert np.corrcoef(moves, jackknife)[0, 1] > 0.99
+    assert_allclose(np.sum(moves**2), np.sum(jackknife**2), rtol=0.1)
+    assert found.low < found.value < found.high
+
+
+def test_decisions_flip_as_the_model_decides_also_by_thresholds_of_its_own():
+    d = datasets.load("german", encoded=True)
+    X, y = d.X.to_numpy(), d.y.to_numpy()
+    at = d.X.columns.get_loc(d.sensitive)
+    problem = Problem.read(X, y, sensitive=at, privileged=1.0)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    for one in (model, FixedThresholdClassifier(FrozenEstimator(model), threshold=0.7).fit(X, y)):
+        one_way, other_way = X.copy(), X.copy()
+        one_way[:, at], other_way[:, at] = 0, 1
+        expected = one.predict(one_way) != one.predict(other_way)
+        assert expected.any()
+        assert_array_equal(judge(one, problem).flips, expected)
+        other = Problem.read(X, y, sensitive=at, privileged=1.0, positive=0)
+        assert_array_equal(judge(one, other).flips, expected)
 
 
 def test_the_interval_of_auc_is_that_of_delong():
@@ -302,11 +392,18 @@ def test_the_interval_of_auc_is_that_of_delong():
 @pytest.mark.parametrize(("n", "base"), [(200, 0.5), (600, 0.2)])
 def test_the_intervals_of_rates_and_ranks_and_of_their_changes_cover_them(n, base):
     rng = np.random.default_rng(0)
-    names, shifts = ["auc", "balanced_accuracy"], np.array([1.0, 0.8])
+    names, shifts = ["auc", "balanced_accuracy", "ap"], np.array([1.0, 0.8])
     true, group = np.arange(n) < base * n, np.arange(n) % 2
-    levels = np.array([norm.cdf(shifts / np.sqrt(2)), norm.cdf(shifts / 2)])
+    grid = np.linspace(-8, 9, 20_001)
+    # The precision of all rows above a score, averaged over the scores of positive rows.
+    aps = []
+    for shift in shifts:
+        recall, fall_out = norm.sf(grid - shift), norm.sf(grid)
+        precision = base * recall / (base * recall + (1 - base) * fall_out)
+        aps.append(np.trapezoid(precision * norm.pdf(grid - shift), grid))
+    levels = np.array([norm.cdf(shifts / np.sqrt(2)), norm.cdf(shifts / 2), aps])
     at = [list(MEASURES).index(name) for name in names]
-    held, changed, level_odds = np.zeros(2), np.zeros(2), 0
+    held, changed, level_odds = np.zeros(3), np.zeros(3), 0
     for _ in range(400):
         noise = rng.normal(size=n)
         models = []
@@ -330,7 +427,7 @@ def test_what_a_label_or_a_score_is_missing_for_is_not_measured():
     scores = np.linspace(0, 1, 60)
     positive = Predictions(rows, rows >= 0, rows % 3 == 0, group, np.zeros(60), scores)
     measured = Measures.of([[positive]], ["a", "b"])
-    for name in ("balanced_accuracy", "auc", "eodds", "fprd"):
+    for name in ("balanced_accuracy", "auc", "eodds", "fprd", "log_loss", "flips"):
         assert np.isnan(level(measured, name)).all()
         assert measured.pair(0, name) is None
     assert not np.isnan(level(measured, "eo")).any()

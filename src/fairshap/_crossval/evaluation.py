@@ -1,7 +1,7 @@
 """The result of everything that measures models: all measures of all of them, with intervals."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,6 +76,19 @@ class Measures:
     def risk(self) -> float:
         """The discriminative risk of the first model."""
         return float(self.values[0, _RISK])
+
+    @property
+    def constant_accuracy(self) -> float:
+        """The accuracy of a constant: the more frequent label for every row."""
+        n, _, positive, *_ = self.counts[0].sum(axis=0)
+        return float(max(positive, n - positive) / n)
+
+    def only(self, models: Sequence[int]) -> "Measures":
+        """Return the measures of some of the models."""
+        n, m = self.values.shape
+        covariance = self.covariance.reshape(n, m, n, m)[models][:, :, models].reshape([m * len(models)] * 2)
+        kept = ("values", "low", "high", "pairs", "counts", "floor", "risk_by_fold")
+        return replace(self, covariance=covariance, **{name: getattr(self, name)[models] for name in kept})
 
     def changes(self) -> tuple[Floats, Floats, Floats]:
         """Return the difference of each model from the first, and the ends of its 95 % interval."""
@@ -196,6 +209,20 @@ class Evaluation:
         known = {"edits": nothing, "share": nothing, **known}
         return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
+    def only(self, names: Sequence[Any]) -> "Evaluation":
+        """Return the evaluation of some of the models."""
+        at = [self.names.index(name) for name in names]
+        kept = {name: getattr(self, name)[at] for name in ("edits", "share", "raw_dr")}
+        return replace(self, names=tuple(names), measures=self.measures.only(at), **kept)
+
+    @property
+    def constant(self) -> str:
+        """What a constant prediction does on the same rows, in a sentence: the least that models must do."""
+        return (
+            "A constant prediction, the more frequent label for every row, has an accuracy of "
+            f"{self.measures.constant_accuracy:.3f}, a balanced accuracy of 0.5, and neither gaps nor risk."
+        )
+
     @property
     def noise_level(self) -> float | None:
         """The DR of a model of the same kind whose attribute is shuffled; None if it was not measured."""
@@ -232,6 +259,7 @@ class Evaluation:
 
         Gaps are differences between the group with the highest and the group with the lowest rate; if the
         interval reaches below 0, these two groups cannot be told apart. ``dr_noise`` is the noise level.
+        ``flips`` is the share of decisions that change when only the attribute does.
         """
         found = self._frame(self.measures.values, self.measures.low, self.measures.high)
         noise = float("nan") if self.noise_level is None else self.noise_level
@@ -253,7 +281,7 @@ class Evaluation:
         return self.measures.groups(self.names.index(name))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw every measure with its 95 % intervals; return the axes, one for each measure.
+        """Draw the main measures with their 95 % intervals; return the axes, one for each measure.
 
         Methods stand below each other; budgets are drawn as curves against the number of edited cells. By
         default the axes are new ones.
@@ -261,7 +289,11 @@ class Evaluation:
         from fairshap._plotting import draw_curves, draw_levels
 
         parts = (self.measures.values, self.measures.low, self.measures.high)
-        levels = {one.label: tuple(part[:, k] for part in parts) for k, one in enumerate(MEASURES.values())}
+        levels = {
+            one.label: tuple(part[:, k] for part in parts)
+            for k, one in enumerate(MEASURES.values())
+            if one.is_main
+        }
         if self.by == "budget":
             return draw_curves(self.edits, levels, axes)
         return draw_levels(self.names, levels, axes)

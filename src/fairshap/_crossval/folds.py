@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from fairshap._models import Risk, Scorer
+from fairshap._models import Risk, Scorer, risk_of_scores, sees_attribute
 from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native, Sides
 from fairshap.exceptions import InputError
@@ -80,8 +80,8 @@ class Predictions:
     """What a model does on the held-out rows of a fold, by their positions in the table.
 
     The group is -1 where the attribute is missing, the risk NaN where a quantity is, and the score the
-    probability or margin of the positive label. If the model transforms rows, the raw risk is that of the
-    rows as they were recorded.
+    probability or margin of the positive label. A decision flips if it changes when only the attribute does.
+    If the model transforms rows, the raw risk is that of the rows as they were recorded.
     """
 
     rows: Ints
@@ -90,23 +90,61 @@ class Predictions:
     group: Ints
     risk: Floats
     score: Floats | None = None
+    flips: Floats | None = None
+    is_probability: bool = False
     raw_risk: Floats | None = None
 
 
-def judge(model: Any, problem: Problem, rows: Ints | None = None) -> Predictions:
-    """Return what a fitted model does on rows of a table, by default on all of them."""
-    rows = np.arange(problem.table.n_rows) if rows is None else rows
+def judge(
+    model: Any, problem: Problem, rows: Ints | None = None, is_blind: bool | None = None
+) -> Predictions:
+    """Return what a fitted model does on rows of a table, by default on all of them.
+
+    Nothing changes with the attribute if the model ``is_blind``: it was trained without the attribute, and is
+    asked without it if that is beside the table. By default the model says so.
+    """
+    rows = np.arange(problem.own.n_rows) if rows is None else rows
+    is_blind = not sees_attribute(model, problem) if is_blind is None else is_blind
     target, scorer = problem.y, Scorer(model)
     positive = target.positive_value
-    table = problem.table.store.mix([rows] * len(problem.table.names), labels=rows)
+    seen = problem.own if is_blind else problem.table
+    table = seen.store.mix([rows] * len(seen.names), labels=rows)
     predicted = np.asarray(model.predict(table)) == positive
     score = scorer(table)
+    risk = flips = np.zeros(len(rows))
+    if not is_blind:
+        risk, flips = _when_switched(scorer, problem, rows, predicted, score)
     if score.ndim > 1:
         score = score[:, list(model.classes_).index(positive)]
     elif target.positive == 0:
-        score = -score
-    true, risk = target.values[rows] == positive, row_risks(Risk(scorer, problem), rows)
-    return Predictions(rows, true, predicted, problem.groups.code[rows], risk, score)
+        score = 1 - score if scorer.has_probabilities else -score
+    true, group = target.values[rows] == positive, problem.groups.code[rows]
+    return Predictions(rows, true, predicted, group, risk, score, flips, scorer.has_probabilities)
+
+
+def _when_switched(
+    scorer: Scorer, problem: Problem, rows: Ints, predicted: Bools, score: Floats
+) -> tuple[Floats, Floats]:
+    """Return how far the output of each row, and its decision, change when only the attribute does."""
+    target, groups, risk = problem.y, problem.groups, Risk(scorer, problem)
+    cut, is_first = 0.5 if scorer.has_probabilities else 0.0, target.positive == 0
+    # Asking for scores is enough where they tell the decisions; not so for thresholds of the model's own.
+    tells = score.ndim == 1 and np.array_equal((score > cut) != is_first, predicted)
+    found = []
+    for part in np.split(rows, range(risk.call_rows, len(rows), risk.call_rows)):
+        sources = [part] * len(problem.table.names)
+        scores = risk.switched_scores(sources, part)
+        if tells:
+            decided = scores > cut
+        else:
+            mixed, shape = risk.switched(sources, part)
+            labels = scorer.model.predict(problem.table.store.mix(mixed))
+            decided = np.asarray(labels == target.positive_value).reshape(shape)
+        found.append([risk_of_scores(groups, values) for values in (scores, decided.astype(np.float64))])
+    changed = np.concatenate(found, axis=1)
+    if groups.by_row:
+        changed[:, groups.side[rows] < 0] = np.nan
+    return changed[0], changed[1]
 
 
 def shuffled_risk(

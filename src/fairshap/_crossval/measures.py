@@ -33,13 +33,16 @@ class HeldOut:
     #: Which rows are positive, and the group of each, -1 where it is missing.
     true: Floats
     group: Ints
-    #: How often each row is predicted positive, and its risk; shape (models, rows).
+    #: How often each row is predicted positive, its risk, and how often its decision flips; (models, rows).
     predicted: Floats
     risk: Floats
+    flips: Floats
     #: What rates are made of, shape (models, groups + 1, 4); the last line is that of rows without a group.
     counts: Floats
     #: For each fold the positions of its rows, and their scores, shape (models, rows of the fold).
     folds: list[tuple[Ints, Floats]]
+    #: Which models score by probabilities.
+    is_probability: Bools
 
     @classmethod
     def of(cls, models: Sequence[Sequence[Predictions]], n_groups: int) -> "HeldOut":
@@ -57,13 +60,24 @@ class HeldOut:
         group = np.concatenate([fold.group for fold in folds])[first]
         predicted = np.array([mean([fold.predicted for fold in model]) for model in models])
         risk = np.array([mean([fold.risk for fold in model]) for model in models])
+        flips = np.array([mean([_flips_of(fold) for fold in model]) for model in models])
         codes = np.where(group < 0, n_groups, group)
         counts = np.array([count_by_group(parts_of(true, one), codes, n_groups + 1) for one in predicted])
         scored = []
         if all(fold.score is not None for model in models for fold in model):
             places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
             scored = [(at, np.array([model[k].score for model in models])) for k, at in enumerate(places)]
-        return cls(true, group, predicted, risk, counts, scored)
+        known = np.array([all(fold.is_probability for fold in model) for model in models])
+        return cls(true, group, predicted, risk, flips, counts, scored, known)
+
+    def mean_by_row(self, parts: Sequence[Floats]) -> Floats:
+        """Return for each row the mean of what each of its folds tells of it."""
+        place, values = (np.concatenate(part) for part in ([at for at, _ in self.folds], parts))
+        return np.bincount(place, values) / np.bincount(place)
+
+
+def _flips_of(fold: Predictions) -> Floats:
+    return np.full(len(fold.rows), np.nan) if fold.flips is None else fold.flips
 
 
 class Estimate(NamedTuple):
@@ -154,6 +168,66 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
     return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
 
 
+def _average_precision(rows: HeldOut, model: int) -> Estimate:
+    """Return the average precision within folds, whose models are not compared, with a score interval.
+
+    It is the mean, over the positive rows, of the precision r among the rows that score as high. A row moves
+    that of its fold by its own r, if it is positive, and by what it does to the r of positive rows below it.
+    """
+    n_positive = sum(float(rows.true[at].sum()) for at, _ in rows.folds)
+    if not n_positive:
+        return Estimate()
+    value, moved = 0.0, np.zeros(len(rows.true))
+    for at, scores in rows.folds:
+        true = rows.true[at]
+        _, place = np.unique(-scores[model], return_inverse=True)
+        own, all_rows = np.bincount(place, true), np.bincount(place).astype(np.float64)
+        above = np.cumsum(all_rows)
+        precision = np.cumsum(own) / above
+        value += float(own @ precision) / n_positive
+        # Sums over positive rows that score no higher, from the lowest score on.
+        share, loss = (np.cumsum(part[::-1])[::-1] for part in (own / above, own * precision / above))
+        level = float(own @ precision) / max(1.0, float(own.sum()))
+        moved[at] += (true * (precision - level)[place] + true * share[place] - loss[place]) / n_positive
+    moves = moved.__getitem__
+    size = _effective(value, n_positive, moves)
+    return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
+
+
+def _loss(rows: HeldOut, model: int, of: Callable[[Floats, Floats], Floats]) -> Estimate:
+    """Return the mean loss of the probabilities, with the interval of a mean."""
+    if not rows.folds or not rows.is_probability[model]:
+        return Estimate()
+    loss = rows.mean_by_row([of(rows.true[at], scores[model]) for at, scores in rows.folds])
+    value, moved = float(loss.mean()), (loss - loss.mean()) / len(loss)
+    half = critical_value() * float(np.sqrt(np.sum(moved**2)))
+    return Estimate(value, max(0.0, value - half), value + half, 1 / (len(loss) + 2) ** 2, moved.__getitem__)
+
+
+def _log_loss(true: Floats, probability: Floats) -> Floats:
+    """Return minus the logarithm of the true label's probability, which is never quite 0, as in sklearn."""
+    least = np.finfo(np.float64).eps
+    probability = np.clip(probability, least, 1 - least)
+    return -np.log(np.where(true > 0, probability, 1 - probability))
+
+
+def _squared(true: Floats, probability: Floats) -> Floats:
+    return np.asarray((probability - true) ** 2)
+
+
+def _flips(rows: HeldOut, model: int) -> Estimate:
+    """Return the share of decisions that flip, with Wilson's interval."""
+    flips = rows.flips[model]
+    known = ~np.isnan(flips)
+    if not known.any():
+        return Estimate()
+    n = int(known.sum())
+    value = float(flips[known].mean())
+    moved = np.where(known, flips - value, 0.0) / n
+    ends = wilson(value, _effective(value, n, moved.__getitem__), critical_value())
+    return Estimate(value, *ends, 1 / (n + 2) ** 2, moved.__getitem__)
+
+
 def _placements(positive: Bools, scores: Floats) -> Floats:
     """Return how many rows of the other label each row's score is on the right side of; ties count half."""
     _, place = np.unique(scores, return_inverse=True)
@@ -211,12 +285,17 @@ class Measure:
     label: str
     description: str
     estimate: Estimator
-    kind: Literal["rate", "gap", "score", "risk"]
+    kind: Literal["rate", "score", "loss", "risk", "gap"]
     is_main: bool = True
 
     @property
+    def is_fairness(self) -> bool:
+        """Whether it says how unfair a model is, and not how well it does."""
+        return self.kind in ("risk", "gap")
+
+    @property
     def higher_is_better(self) -> bool:
-        """Whether it says how well a model does, and not how unfair it is."""
+        """Whether a higher level is better: not of unfairness, and not of a loss."""
         return self.kind in ("rate", "score")
 
 
@@ -230,9 +309,19 @@ MEASURES: dict[str, Measure] = {
         "rate",
     ),
     "auc": Measure("AUC", "area under the ROC curve", _auc, "score"),
+    "ap": Measure(
+        "AP", "average precision: area under the precision-recall curve", _average_precision, "score", False
+    ),
+    "log_loss": Measure(
+        "Log loss", "mean log loss of the probabilities", partial(_loss, of=_log_loss), "loss", False
+    ),
+    "brier": Measure(
+        "Brier score", "mean squared error of the probabilities", partial(_loss, of=_squared), "loss", False
+    ),
     "dr": Measure(
         "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
     ),
+    "flips": Measure("Flips", "share of decisions that flip when only the attribute changes", _flips, "risk"),
     "dp": Measure("DP", "demographic parity: difference in the positive rate", _gap("positive_rate"), "gap"),
     "eo": Measure(
         "EO", "equal opportunity: difference in the true positive rate", _gap("true_positive_rate"), "gap"

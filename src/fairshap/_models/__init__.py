@@ -7,6 +7,8 @@ with them comes numba, which a small table never waits for.
 from fairshap._models.encoding import ColumnEncoder
 from fairshap._models.fitting import (
     Weighing,
+    add_fits,
+    count_fits,
     default_estimator,
     fit_model,
     fit_weighted,
@@ -14,7 +16,15 @@ from fairshap._models.fitting import (
     needs_columns,
     repeats_of,
 )
-from fairshap._models.scorer import NotNativeError, Risk, Scorer, copy_estimator, takes_quantities
+from fairshap._models.scorer import (
+    NotNativeError,
+    Risk,
+    Scorer,
+    copy_estimator,
+    risk_of_scores,
+    sees_attribute,
+    takes_quantities,
+)
 
 __all__ = [
     "ColumnEncoder",
@@ -22,12 +32,16 @@ __all__ = [
     "Risk",
     "Scorer",
     "Weighing",
+    "add_fits",
     "copy_estimator",
+    "count_fits",
     "default_estimator",
     "fit_model",
     "fit_weighted",
     "is_frozen",
     "needs_columns",
     "repeats_of",
+    "risk_of_scores",
+    "sees_attribute",
     "takes_quantities",
 ]

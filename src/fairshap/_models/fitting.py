@@ -4,8 +4,11 @@ import math
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,27 @@ _ROWS = 30
 _UNUSED = re.compile(r"sample_weight.*(only|not) be used|failed.*sample_weight", re.DOTALL)
 # How many times a row is repeated at most, for the sake of memory.
 _COPIES = 100
+
+#: How many models were fitted since somebody began to count.
+_fits: ContextVar[list[int] | None] = ContextVar("fits", default=None)
+
+
+@contextmanager
+def count_fits() -> Iterator[list[int]]:
+    """Count the models that are fitted inside; whoever counts outside does not count these."""
+    counter = [0]
+    token = _fits.set(counter)
+    try:
+        yield counter
+    finally:
+        _fits.reset(token)
+
+
+def add_fits(number: int) -> None:
+    """Count models that were fitted before."""
+    counter = _fits.get()
+    if counter is not None:
+        counter[0] += number
 
 
 def default_estimator(random_state: Any = None, is_quantity: bool = False) -> Any:
@@ -92,7 +116,9 @@ def fit_model(
         prefix = "" if get_config()["enable_metadata_routing"] else _prefix(candidate)
         try:
             with few_threads(candidate, table.n_rows * len(table.names)):
-                return candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+                fitted = candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+            add_fits(1)
+            return fitted
         except Exception as refusal:
             refusals.append(refusal)
             # No other table would change that.
@@ -140,20 +166,34 @@ def _has_pipeline(estimator: Any) -> bool:
 def _may_be_raw(estimator: Any, table: Table) -> bool:
     """Say whether the raw table can be tried; it cannot where it would be misread and not refused."""
     library = type(estimator).__module__.split(".")[0]
-    if not isinstance(table.native, pd.DataFrame):
+    if _has_pipeline(estimator):
+        return True
+    if library in _NATIVE_CATEGORIES:
         # LightGBM ends the whole process when it is given a column of text, dates or decimals.
-        return library != "lightgbm" or _are_numbers(table)
-    # scikit-learn reads the categories 1, 2, 3 as numbers.
-    numbered = any(
-        isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
-        for dtype in table.native.dtypes
-    )
-    return (
-        not numbered
-        or _has_pipeline(estimator)
-        or library in _NATIVE_CATEGORIES
-        or getattr(estimator, "categorical_features", None) == "from_dtype"
-    )
+        is_frame = isinstance(table.native, pd.DataFrame)
+        return is_frame or library != "lightgbm" or _are_numbers(table)
+    # scikit-learn reads the categories 1, 2, 3 as numbers, and those that are such texts too.
+    read = [column for column in table.category_columns.tolist() if _reads_as_numbers(table, column)]
+    if getattr(estimator, "categorical_features", None) == "from_dtype":
+        read = [column for column in read if not _is_categorical(table, column)]
+    return not read
+
+
+def _is_categorical(table: Table, column: int) -> bool:
+    """Say whether a column of a pandas frame has a type of categories."""
+    frame = table.native
+    return isinstance(frame, pd.DataFrame) and isinstance(frame.dtypes.iloc[column], pd.CategoricalDtype)
+
+
+def _reads_as_numbers(table: Table, column: int) -> bool:
+    """Say whether all values of a column of categories are texts of numbers, or numbers of that type."""
+    values = table.store.values(column, table.distinct(column))
+    if isinstance(table.native, pd.DataFrame) and not all(isinstance(value, str) for value in values):
+        return _is_categorical(table, column) and all(isinstance(value, Real) for value in values)
+    try:
+        return all(isinstance(value, str) and np.isfinite(float(value)) for value in values)
+    except ValueError:
+        return False
 
 
 def _are_numbers(table: Table, columns: Iterable[int] | None = None) -> bool:
@@ -322,7 +362,7 @@ def _few_rows(estimator: Any, y: NDArray[Any]) -> Ints:
 
 def _try(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any]) -> tuple[Any, str]:
     """Fit a clone; return its error, if any, and what it said about weights that it did not use."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, count_fits():
         warnings.simplefilter("always")
         try:
             fit_model(estimator, X, y, fit_params)

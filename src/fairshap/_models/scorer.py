@@ -288,13 +288,21 @@ class Risk:
         The largest or the mean ``|f(x, A=a) - f(x, A=b)|`` over the values a, b that the group of the
         ``owners`` is compared by.
         """
-        groups = self.problem.groups
-        donors = groups.donors[owners].T
+        return risk_of_scores(self.problem.groups, self.switched_scores(sources, owners))
+
+    def switched_scores(self, sources: Sequence[Ints], owners: Ints) -> Floats:
+        """Return the scores of such rows for each value of the attribute, shape (values, rows, ...)."""
+        mixed, shape = self.switched(sources, owners)
+        scores = self.score(mixed)
+        return scores.reshape(*shape, *scores.shape[1:])
+
+    def switched(self, sources: Sequence[Ints], owners: Ints) -> tuple[list[Ints], tuple[int, ...]]:
+        """Return where the cells of such rows come from for each value of the attribute in turn."""
+        donors = self.problem.groups.donors[owners].T
         mixed = [np.tile(rows, len(donors)) for rows in sources]
         for column in self.problem.columns:
             mixed[column] = donors.ravel()
-        scores = self.score(mixed)
-        return risk_of_scores(groups, scores.reshape(*donors.shape, *scores.shape[1:]))
+        return mixed, donors.shape
 
     def score(self, sources: Sequence[Ints]) -> Floats:
         """Return the scores of rows whose column j has the cells of the rows ``sources[j]``."""
@@ -332,6 +340,11 @@ def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
             gap = gap.sum(axis=1) / 2
         risk = risk + gap / len(groups.contrasts) if groups.is_mean else np.maximum(risk, gap)
     return risk
+
+
+def sees_attribute(model: Any, problem: Problem) -> bool:
+    """Say whether a fitted model takes the sensitive attribute, as far as it tells."""
+    return not problem.added or getattr(model, "n_features_in_", None) != len(problem.own.names)
 
 
 def rows_of(table: Table, rows: Ints) -> Native:

@@ -29,9 +29,9 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals delimiter direction drop editable encoding force frozen game group "
-    "matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged "
-    "reject_if selector selectors sensitive target threshold"
+    "budget candidates categorical delimiter direction drop editable encoding force frozen game group "
+    "matcher max_accuracy_drop max_auc_drop max_edits max_per_row methods minimize missing numeric positive "
+    "privileged reject_if scoring selector sensitive target threshold"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -240,19 +240,16 @@ class ConstraintOptions:
     direction: str | None = option(
         None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
     )
-    reject_if: Texts = names_option(
+    reject_if: str | None = option(
+        None,
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
-        "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
+        "(label_less_likely).",
         _REPAIR,
     )
     plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
     matcher: str = option("nearest", "How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)
 
-    def rejections(self) -> list[Any]:
-        """Return when edits of a row are taken back, one for each name."""
-        return [None if name == "none" else name for name in self.reject_if or ["none"]]
-
-    def constraints(self, reject_if: Any = None) -> EditConstraints:
+    def constraints(self) -> EditConstraints:
         """Return the constraints that the options stand for."""
         return EditConstraints(
             frozen=self.frozen or None,
@@ -261,7 +258,7 @@ class ConstraintOptions:
             group=self.group,  # type: ignore[arg-type]
             direction=self.direction,  # type: ignore[arg-type]
             plausible=self.plausible,
-            reject_if=reject_if,
+            reject_if=self.reject_if,  # type: ignore[arg-type]
         )
 
 

@@ -140,7 +140,11 @@ def describe_measures(evaluation: Evaluation) -> list[dict[str, Any]]:
 def describe_folds(evaluation: Evaluation) -> dict[str, Any]:
     """Return the folds as JSON takes them."""
     folds = evaluation.folds
-    return {"folds": folds and folds.n_folds, "repeats": folds and folds.n_repeats}
+    return {
+        "folds": folds and folds.n_folds,
+        "repeats": folds and folds.n_repeats,
+        "constant_accuracy": evaluation.measures.constant_accuracy,
+    }
 
 
 def print_measures(
@@ -169,7 +173,8 @@ def print_levels(
 
 
 def print_notes(output: Output, evaluation: Evaluation) -> None:
-    """Print what the intervals cover, and the noise level of DR if there is one."""
+    """Print what a constant does, what the intervals cover, and the noise level of DR if there is one."""
+    output.line(evaluation.constant)
     if evaluation.noise_level is None:
         output.line("DR has no noise level here: a model from a file is not retrained.")
         return

@@ -83,9 +83,6 @@ def _repair(
     if selector.selector == "iterative":
         instead = "give another selector, or --model the name of a kind"
         check_trainable(estimator, "--selector iterative retrains the model", instead)
-    rejections = limits.rejections()
-    if len(rejections) > 1:
-        raise typer.BadParameter("--reject-if names several; a repair has one, and tune tries them")
     chosen = selector.params()
     is_auto = chosen.get("threshold") == "auto"
     if is_auto:
@@ -95,7 +92,7 @@ def _repair(
         estimator,
         **problem.who,
         **chosen,
-        constraints=limits.constraints(rejections[0]),
+        constraints=limits.constraints(),
         matcher=limits.matcher,
         explainer=explainer,
         **output.run.params,

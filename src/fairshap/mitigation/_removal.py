@@ -1,6 +1,6 @@
 """Remove the sensitive attribute, or what is linear in it, from the features."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from numbers import Real
 from typing import Any, Self
 
@@ -14,6 +14,9 @@ from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.mitigation._base import RowTransformer
+
+# Characters that XGBoost or LightGBM refuses in the name of a column, and what stands for them.
+_PLAIN = str.maketrans({"[": "(", "]": ")", "{": "(", "}": ")", "<": "lt ", ",": ";", ":": ";", '"': "'"})
 
 
 class SensitiveRemover(RowTransformer):
@@ -138,7 +141,7 @@ class CorrelationRemover(RowTransformer):
         alpha: Any = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
             raise InputError(f"alpha={alpha!r} must be a number from 0 to 1.", parameter="alpha")
-        remover = _fairlearn_remover()
+        preprocessing = import_fairlearn("preprocessing", "CorrelationRemover")
         own = self._training_table(X).own
         self._encoders = [
             ColumnEncoder().fit(own.store.compose(part)) for part in (self._columns, self._others)
@@ -150,7 +153,7 @@ class CorrelationRemover(RowTransformer):
         columns = range(len(own.names))
         self._layout = [(column, end) for column in columns for end in by_column.get(column, kept)]
         ids = list(range(self._encoders[0].n_features_out_))
-        self.remover_ = remover(sensitive_feature_ids=ids, alpha=alpha)
+        self.remover_ = preprocessing.CorrelationRemover(sensitive_feature_ids=ids, alpha=alpha)
         self.remover_.fit(self._features(own))
         return self
 
@@ -171,9 +174,12 @@ class CorrelationRemover(RowTransformer):
 
     def _names(self, columns: Any) -> list[Any]:
         """Return the names of the features, given those of the table's columns."""
-        names = [
-            columns[column] if end is None else f"{columns[column]}={end}" for column, end in self._layout
-        ]
+        names: list[Any] = []
+        for column, end in self._layout:
+            name = columns[column] if end is None else f"{columns[column]}={end}".translate(_PLAIN)
+            while end is not None and name in names:
+                name += "_"
+            names.append(name)
         # scikit-learn refuses frames whose column names are numbers and text.
         return [str(name) for name in names] if any(isinstance(name, str) for name in names) else names
 
@@ -208,13 +214,13 @@ def _encoded(encoder: ColumnEncoder, table: Table) -> Floats:
     return encoded
 
 
-def _fairlearn_remover() -> Any:
-    """Return fairlearn's class; before 0.15 it centers wrongly with several sensitive columns."""
+def import_fairlearn(module: str, what: str) -> Any:
+    """Return a module of fairlearn; before 0.15 correlation removal centers several columns wrongly."""
     try:
-        from fairlearn.preprocessing import CorrelationRemover as Remover
+        found = import_module(f"fairlearn.{module}")
     except ImportError as error:
-        raise MissingExtraError("CorrelationRemover", "fairlearn", "fairlearn") from error
+        raise MissingExtraError(what, "fairlearn", "fairlearn") from error
     version = metadata.version("fairlearn")
     if tuple(int(part) for part in version.split(".")[:2]) < (0, 15):
-        raise MissingExtraError("CorrelationRemover", f"fairlearn 0.15 or later (not {version})", "fairlearn")
-    return Remover
+        raise MissingExtraError(what, f"fairlearn 0.15 or later (not {version})", "fairlearn")
+    return found

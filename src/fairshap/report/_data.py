@@ -168,7 +168,13 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
 
 
 def evaluate_repair(
-    fitted: Any, target: Target, recipe: Recipe, X_test: Any, y_test: Any, is_audit: bool
+    fitted: Any,
+    target: Target,
+    recipe: Recipe,
+    X_test: Any,
+    y_test: Any,
+    beside: Any,
+    is_audit: bool,
 ) -> tuple[Evaluation | None, str]:
     """Return the models before and after on held-out rows, or None and why they are not measured."""
     if (X_test is None) != (y_test is None):
@@ -176,11 +182,12 @@ def evaluate_repair(
     problem = fitted.explanation_.problem
     if target.classes is None or len(target.classes) != 2:
         return None, "Accuracy and the gaps between groups are measures of a target with two labels."
-    if problem.added:
-        return None, "The sensitive attribute is not a column of the table, so no retrained model sees it."
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
     if X_test is not None:
-        found = _on_test_rows(fitted, target, recipe, X_test, y_test, seed, is_audit)
+        if problem.added and beside is None:
+            message = "X_test is given without the sensitive attribute; give sensitive_features_test too."
+            raise InputError(message, parameter="sensitive_features_test")
+        found = _on_test_rows(fitted, target, recipe, (X_test, y_test, beside), seed, is_audit)
     else:
         try:
             found = _cross_validate(fitted, target, recipe, seed, is_audit)
@@ -192,22 +199,25 @@ def evaluate_repair(
 
 
 def _on_test_rows(
-    fitted: Any, target: Target, recipe: Recipe, X: Any, y: Any, seed: int, is_audit: bool
+    fitted: Any, target: Target, recipe: Recipe, held_out: tuple[Any, Any, Any], seed: int, is_audit: bool
 ) -> Evaluation:
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
     explanation, problem = fitted.explanation_, fitted.explanation_.problem
     # The test rows may lack some of the privileged values that the table has.
     reader = copy_estimator(fitted).set_params(privileged=problem.privileged_in_parts)
-    test = reader._problem(X, y, positive=target.positive_value)
+    test = reader._problem(*held_out, positive=target.positive_value)
     models = {"before": explanation.model}
+    if problem.added:
+        # What would be deployed never sees the attribute, as the explained model does.
+        models["before"] = fitted._refit(problem.own.native, target.values, None)
     if not is_audit:
         repaired = recipe.finish(explanation, problem.own.native, target.values, fitted.edits_)
         models["after"] = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
     how = f"Measured on a held-out set of {test.table.n_rows:,} rows."
     judged = [[judge(model, test)] for model in models.values()]
     found = Evaluation.of(list(models), judged, test.groups.names, how)
-    if is_frozen(fitted.estimator):
-        # A model that was given fitted is not trained again.
+    if is_frozen(fitted.estimator) or problem.added:
+        # A model that was given fitted is not trained again; one that is blind has no noise.
         return found
     fit = partial(fitted._refit, y=target.values, sample_weight=None)
     train, rows = np.arange(problem.table.n_rows), np.arange(test.table.n_rows)
@@ -226,4 +236,4 @@ def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_a
         sampler.set_params(estimator=copy_estimator(fitted.estimator.estimator))
     folds = make_folds(target, problem.groups.side, None, None, seed)
     trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler)]
-    return CrossValidation(sampler, problem, folds, seed).run(trials)[0]
+    return CrossValidation(sampler, problem, folds, seed).run(trials).evaluation

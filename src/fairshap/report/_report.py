@@ -96,7 +96,7 @@ class Report:
         lines = self.data.measure_lines()
         if lines is None:
             return None
-        shown = [lines[name] for name, measure in MEASURES.items() if not measure.higher_is_better]
+        shown = [lines[name] for name, measure in MEASURES.items() if measure.is_fairness]
         names = ("before", "after")[: self.data.n_models]
         models = [np.array([line[name] for line in shown]).T for name in names]
         return draw_fairness([line["label"] for line in shown], models, ax)
@@ -122,6 +122,7 @@ def report_repair(
     fitted: Any,
     X_test: Native | None,
     y_test: Any,
+    beside: Any,
     positive: Any,
     evaluation: Any,
     tuning: Any,
@@ -138,7 +139,7 @@ def report_repair(
     recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
     not_measured = ""
     if evaluation is None:
-        evaluation, not_measured = evaluate_repair(fitted, target, recipe, X_test, y_test, audit)
+        evaluation, not_measured = evaluate_repair(fitted, target, recipe, X_test, y_test, beside, audit)
     elif X_test is not None:
         raise InputError("evaluation has the held-out measures already; leave X_test out.")
     elif not audit and len(evaluation.measures.values) < 2:
