@@ -61,6 +61,11 @@ class Candidate:
         return KINDS.index(self.kind)
 
     @property
+    def is_slow(self) -> bool:
+        """Whether it trains many models that no other candidate has a use for."""
+        return isinstance(self.model, (ReductionClassifier, ThresholdClassifier))
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is one of the remedies that anybody would try first."""
         return self.kind in ("column dropped", "reweighing", "counterfactual rows")
@@ -136,7 +141,7 @@ class Maker:
         """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
         drop = drop and not self.is_beside
         model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
-        return self._one(name, model, f"{action} and drop the sensitive column" if drop else action)
+        return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
 
     def _dropped(self) -> list[Candidate]:
         if self.is_beside:
@@ -146,10 +151,10 @@ class Maker:
 
     def _plain(self) -> list[Candidate]:
         """Return reweighing and its square, and counterfactual rows."""
-        action = "Weight the rows by group and label (reweighing)"
+        action = "weight the rows by group and label (reweighing)"
         made = [
             self._weighed("reweighing", Reweigher(**self._who), action),
-            self._weighed("reweighing squared", Reweigher(**self._who, strength=2.0), f"{action}, squared,"),
+            self._weighed("reweighing squared", Reweigher(**self._who, strength=2.0), f"{action}, squared"),
         ]
         if self.is_beside:
             return made
@@ -165,10 +170,10 @@ class Maker:
         made = []
         for gap, strength in product(self._priced, self._strengths):
             weigher = ParityWeigher(self._estimator, **self._who, strengths={gap: strength})
-            said = f"Weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)},"
+            said = f"weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)}"
             made.append(self._weighed(f"weights, {_spaced(gap)} {strength:g}", weigher, said))
         for drop in _DROPS:
-            said = f"Weight the rows by group and label, for at most {drop:g} of accuracy,"
+            said = f"weight the rows by group and label, for at most {drop:g} of accuracy"
             weigher = ParityWeigher(self._estimator, **self._searched(drop))
             made.append(self._weighed(f"weights, searched for {drop:g}", weigher, said))
         return made
@@ -273,3 +278,7 @@ class Maker:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -267,7 +267,8 @@ class _Search:
     def beaten(self, evaluation: Evaluation) -> list[str]:
         """Return the candidates not to go on with; baseline and plain remedies are told of to the end."""
         names = evaluation.names
-        beaten = self.rank(evaluation).beaten(self.eligible(names))
+        is_slow = np.array([self.known[name].is_slow for name in names])
+        beaten = self.rank(evaluation).beaten(self.eligible(names), is_slow)
         kept = ("baseline", "column dropped", "reweighing", "counterfactual rows")
         return [
             name for name, one in zip(names, beaten, strict=True) if one and self.known[name].kind not in kept
