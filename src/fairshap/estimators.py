@@ -100,9 +100,10 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         The privileged values. An interval or a function splits a quantity such as age; a row's value is then
         compared with the median of the other side. The function is given a numpy array and returns as many
         booleans.
-    threshold : float or "auto", default=None
+    threshold : float, "relative" or "auto", default=None
         Short for ``selector=Threshold(threshold)``: the smallest Shapley value that leads to an edit. None is
-        0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "auto" tries
+        0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "relative" is short
+        for ``selector=Threshold(relative=True)``, which goes by the table's own risk. "auto" tries
         several on folds of the table and takes the most accurate of those that make DR, DP and EO lowest,
         within a standard error and at a cost of at most a point of accuracy; see :func:`fairshap.tune`.
     matcher : str or object, default="nearest"
@@ -182,7 +183,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         *,
         sensitive: Any = None,
         privileged: Privileged = None,
-        threshold: float | Literal["auto"] | None = None,
+        threshold: float | Literal["auto", "relative"] | None = None,
         matcher: Matching = "nearest",
         selector: Selector | None = None,
         constraints: EditConstraints | None = None,
@@ -263,7 +264,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         self.model_, self.explanation_ = explanation.model, explanation
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
-        self.threshold_ = recipe.selector.once.reach(explanation.default_threshold)
+        self.threshold_ = recipe.selector.once.threshold_of(explanation)
         self.__dict__.pop("_evidence", None)
         self.summary_ = {
             "n_rows": len(explanation),
@@ -414,6 +415,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         positive: Any = None,
     ) -> Problem:
         """Read the table, its groups, its target and its weights."""
+        explainer = make_explainer(self.explainer)
         if y is None:
             read_target(y, 0)
         return Problem.read(
@@ -423,16 +425,16 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             privileged=self.privileged,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
-            is_fitted=is_frozen(self._estimator()) and make_explainer(self.explainer).game == "risk",
-            positive=positive,
+            is_fitted=is_frozen(self._estimator()) and explainer.game == "risk",
+            positive=explainer.positive if positive is None else positive,
             bins=getattr(self.matcher, "bins", None),
             is_quantity=None if self.estimator is None else takes_quantities(self.estimator),
-            comparison=make_explainer(self.explainer).comparison,
+            comparison=explainer.comparison,
             min_group_size=self.min_group_size,
             random_state=self.random_state,
         )
 
-    def _recipe(self, threshold: float | None = None) -> Recipe:
+    def _recipe(self, threshold: float | Literal["relative"] | None = None) -> Recipe:
         """Return how the table is repaired once it is explained."""
         return Recipe(
             make_selector(self.selector, threshold), make_constraints(self.constraints), self.counterfactuals

@@ -300,6 +300,9 @@ def test_selectors_that_make_no_sense_are_refused(refuse, people, tmp_path):
         (["--selector", "budget"], "--selector budget needs --budget"),
         (["--selector", "optimal", "--budget", "5"], "--budget goes with threshold, budget and iterative"),
         (["--selector", "optimal", "--threshold", "auto"], "--threshold auto tries repairs by"),
+        (["--selector", "optimal", "--threshold", "relative"], "--threshold relative goes with --selector"),
+        (["--budget", "5", "--threshold", "relative"], "without --budget"),
+        (["--game", "gap", "--report", tmp_path / "r.html"], "--report is about the risk"),
     ):
         assert text in refuse(*repair, *args, code=2)
     assert list(tmp_path.iterdir()) == []

@@ -115,7 +115,7 @@ def test_tune_recommends_within_the_limits(capsys, people):
     assert taken["recommended"]
     assert taken["allowed"]
     assert base["accuracy"] - taken["accuracy"] <= 0.05
-    assert {"cells 0.05", "reweighing"} < {line["name"] for line in found["candidates"]}
+    assert {"cells 1.5", "reweighing"} < {line["name"] for line in found["candidates"]}
 
 
 def test_tune_recommends_what_predicts_without_the_column(capsys, people):
@@ -165,6 +165,25 @@ def test_tuning_reports_the_trade_off(capsys, people, tmp_path, family):
     assert found["reason"] in text
 
 
+def test_an_audit_explains_the_gap(capsys, people):
+    args = ["audit", people, *WHO, *FEW, "--folds", 2, "--repeats", 1, "--top", 3, "--game", "gap"]
+    one, other = (result(capsys, *args, "--positive", label) for label in ("yes", "no"))
+    means = [
+        {line["column"]: line["mean_attribution"] for line in found["columns"]} for found in (one, other)
+    ]
+    # The other label turns the gap around.
+    assert means[0] == pytest.approx({name: -mean for name, mean in means[1].items()})
+    assert means[0]["sex"] != 0
+    assert one["rows"][0]["gap"] > 0
+
+
+def test_a_repair_goes_towards_parity(capsys, people, tmp_path):
+    args = ["repair", people, *WHO, *FEW, "--folds", 0, "--game", "gap", "--threshold", "0.01"]
+    every = result(capsys, *args, "--out", tmp_path / "a.csv")
+    some = result(capsys, *args, "--out", tmp_path / "b.csv", "--direction", "parity")
+    assert 0 < some["edits"] < every["edits"]
+
+
 def test_a_rejection_leaves_some_edits_out(capsys, people, tmp_path):
     args = ["repair", people, *WHO, "--folds", 0]
     edits = [
@@ -183,6 +202,8 @@ def test_a_rejection_leaves_some_edits_out(capsys, people, tmp_path):
         (["--selector", "budget", "--budget", "9"], "budget", None),
         (["--selector", "optimal", "--threshold", "0.003"], "optimal", 0.003),
         (["--selector", "iterative", "--threshold", "0.003"], "iterative", 0.003),
+        (["--threshold", "relative"], "threshold", "relative"),
+        (["--selector", "iterative", "--threshold", "relative"], "iterative", "relative"),
     ],
 )
 def test_the_json_of_a_repair_names_its_selector(capsys, people, tmp_path, args, selector, threshold):

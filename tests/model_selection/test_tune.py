@@ -86,7 +86,7 @@ def test_the_fits_of_a_candidate_are_those_that_it_takes_alone():
     fits = {trial.name: fold.train(trial)[1] for trial in trials}
     again = {trial.name: fold.train(trial)[1] for trial in trials}
     assert fits == again
-    expected = {"baseline": 1, "drop the column": 1, "reweighing": 1, "cells 0.05": 2}
+    expected = {"baseline": 1, "drop the column": 1, "reweighing": 1, "cells 1.5": 2}
     assert {name: fits[name] for name in expected} == expected
     assert fits["correction, demographic parity 0.5"] == 12
 

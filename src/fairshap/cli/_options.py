@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import typer
 
-from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
+from fairshap import Budget, Explainer, FairSHAP, Iterative, OptimalSubset, Threshold
 from fairshap._messages import import_extra
 from fairshap.edits import EditConstraints
 
@@ -85,6 +85,13 @@ repeats_option = partial(
     "How often the rows are dealt into folds; up to 4 times for a small table.",
     _MEASURING,
     min=1,
+)
+game_option = partial(
+    option,
+    "risk",
+    "What is explained: the risk, which is what the attribute alone does to a score, or the gap between the "
+    "scores of matched people.",
+    _REPAIR,
 )
 out_option = partial(
     option, MISSING, "The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE"
@@ -261,11 +268,12 @@ class SelectorOptions:
 
     threshold: str = option(
         "0.05",
-        "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; auto tries "
-        "several on folds.",
+        "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; relative goes "
+        "by the table's own risk, auto tries several on folds.",
         _REPAIR,
     )
     selector: str = option("threshold", "threshold, budget, optimal or iterative.", _REPAIR)
+    game: str = game_option()
     budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
     def params(self) -> dict[str, Any]:
@@ -278,10 +286,17 @@ class SelectorOptions:
                 return {"threshold": "auto"}
             why = "tries repairs by --selector threshold on folds"
             raise typer.BadParameter(f"--threshold auto {why}; give a number")
+        if self.threshold == "relative":
+            if name not in ("threshold", "iterative") or budget is not None:
+                why = "goes with --selector threshold and iterative, without --budget"
+                raise typer.BadParameter(f"--threshold relative {why}; give a number")
+            found = Threshold(relative=True)
+            return {"selector": Iterative(found) if name == "iterative" else found}
         try:
             threshold = float(self.threshold)
         except ValueError as error:
-            raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
+            known = "neither a number nor auto nor relative"
+            raise typer.BadParameter(f"--threshold {self.threshold} is {known}") from error
         if budget is None:
             if name == "budget":
                 what = "a number of cells such as 500, or a share such as 0.01"
@@ -295,14 +310,23 @@ class SelectorOptions:
         return {"selector": Iterative(selector) if name == "iterative" else selector}
 
 
+def explainer_of(game: str, positive: Any, report: str | None) -> Explainer:
+    """Return the explainer of a game."""
+    if game == "gap" and report is not None:
+        raise typer.BadParameter("--report is about the risk; leave out --game gap, or the report")
+    return Explainer(game=game, positive=positive)  # type: ignore[arg-type]
+
+
 def selector_of(repair: FairSHAP) -> tuple[str, Any]:
     """Return the options --selector and --threshold of a repair."""
     selector: Any = repair.selector
     match selector:
         case None:
             return "threshold", repair.threshold
+        case Threshold(relative=True):
+            return "threshold", "relative"
         case Iterative():
-            return "iterative", getattr(selector.selector, "threshold", None)
+            return "iterative", selector_of(FairSHAP(selector=selector.once))[1]
         case OptimalSubset():
             return "optimal", selector.cost
         case Budget(threshold=None):

@@ -13,7 +13,15 @@ from fairshap._models import is_frozen
 from fairshap._problem.target import steps
 from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
-from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, option
+from fairshap.cli._options import (
+    FoldOptions,
+    ReportOptions,
+    RunOptions,
+    TaskOptions,
+    explainer_of,
+    game_option,
+    option,
+)
 from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures
 from fairshap.cli._problem import CommandTable
 from fairshap.model_selection import evaluate, evaluate_fitted
@@ -27,22 +35,24 @@ def audit(
     on: FoldOptions,
     threshold: float = option(0.05, "The smallest Shapley value of a cell that is counted."),
     top: int = option(10, "Rows to show.", min=0),
+    game: str = game_option(),
 ) -> None:
     """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
     output = Output("audit", run)
     problem, estimator = open_task(output, task, page, on)
+    explainer = explainer_of(game, problem.positive, page.report)
     with output.warnings():
         if is_frozen(estimator):
             measured = evaluate_fitted(estimator, **problem.inputs)
         else:
             how = {**problem.inputs, **on.params, **run.params}
             measured = evaluate(estimator=estimator, methods=["baseline"], **how)
-        repair = FairSHAP(estimator, **problem.who, threshold=threshold, **run.params)
+        repair = FairSHAP(estimator, **problem.who, threshold=threshold, explainer=explainer, **run.params)
         repair.fit(problem.X, problem.y)
         report = partial(problem.report, context, page, repair, evaluation=measured, audit=True)
         write_all([(page.report, report)], force=page.force)
     groups, columns, rows = measured.groups(), _columns(repair), _rows(repair, problem, top)
-    _print(output, problem.sensitive, measured, groups, columns, rows)
+    _print(output, problem.sensitive, measured, game, groups, columns, rows)
     output.written(page, apart=True)
     output.json(
         **problem.describe(),
@@ -70,30 +80,31 @@ def _columns(repair: FairSHAP) -> pd.DataFrame:
 
 
 def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
-    """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
+    """Return the rows of the largest risk or gap, with what adds the most and its reference's value."""
     explanation = repair.explanation_
-    risk = np.nan_to_num(explanation.risk, nan=-1.0)
+    name = explanation.game
+    risk = np.nan_to_num(explanation.risk if name == "risk" else explanation.gap, nan=-1.0)
     lines = []
     for row in np.argsort(-steps(risk, explanation.unit), kind="stable")[:top].tolist():
         phi = explanation.values[row]
         group = " / ".join(map(str, np.atleast_1d(problem.X[problem.sensitive].iloc[row])))
-        line: dict[str, Any] = {"row": row, "risk": risk[row], "group": group}
+        line: dict[str, Any] = {"row": row, name: risk[row], "group": group}
         other = int(explanation.best[row])
         if other >= 0 and not np.isnan(phi).all():
-            name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
+            column = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
             line |= {
-                "column": str(name),
-                "value": problem.X[name].iloc[row],
-                "reference_value": problem.X[name].iloc[other],
+                "column": str(column),
+                "value": problem.X[column].iloc[row],
+                "reference_value": problem.X[column].iloc[other],
                 "attribution": float(np.nanmax(phi)),
                 "reference": other,
             }
         lines.append(line)
-    names = ["row", "group", "risk", "column", "value", "reference_value", "attribution", "reference"]
+    names = ["row", "group", name, "column", "value", "reference_value", "attribution", "reference"]
     return pd.DataFrame(lines, columns=names)
 
 
-def _print(output: Output, sensitive: Any, measured: Evaluation, *tables: pd.DataFrame) -> None:
+def _print(output: Output, sensitive: Any, measured: Evaluation, game: str, *tables: pd.DataFrame) -> None:
     groups, columns, rows = tables
     line = measured.frame().iloc[0]
     cells = {name: [line[f"{name}{end}"] for end in ("", "_low", "_high")] for name in MEASURES}
@@ -107,10 +118,11 @@ def _print(output: Output, sensitive: Any, measured: Evaluation, *tables: pd.Dat
     few = groups["group"][groups["few"]]
     if len(few):
         output.line(f"Too few rows to be compared (under {MIN_COMPARED}): {', '.join(few)}.")
-    output.line("\nThrough which columns: what each adds to the risk")
+    what = "risk" if game == "risk" else "gap in favor of the privileged person of a pair"
+    output.line(f"\nThrough which columns: what each adds to the {what}")
     output.table(["column", "mean", "largest", "cells to edit"], columns.head(10).itertuples(index=False))
     if len(rows):
-        said = "the largest risks, and the value that adds the most (rows are counted from 0)"
+        said = f"the largest {game}s, and the value that adds the most (rows are counted from 0)"
         output.line(f"\nWhich rows: {said}")
-        head = ["row", "group", "risk", "column", "value", "reference has", "adds"]
+        head = ["row", "group", game, "column", "value", "reference has", "adds"]
         output.table(head, [(str(one[0]), *one[1:-1]) for one in rows.itertuples(index=False)], left=(1, 3))

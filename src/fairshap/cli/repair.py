@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from fairshap import FairSHAP, evaluate
+from fairshap import Explainer, FairSHAP, evaluate
 from fairshap._crossval import MEASURES, Evaluation, with_params
 from fairshap._models import is_frozen
 from fairshap.cli._files import how_to_check, write_all
@@ -16,6 +16,7 @@ from fairshap.cli._options import (
     SelectorOptions,
     TableFiles,
     TaskOptions,
+    explainer_of,
     is_standard,
     option,
     repeats_option,
@@ -49,7 +50,8 @@ def repair(
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
-    made, measured = _repair(output, problem, estimator, selector, limits), None
+    explainer = explainer_of(selector.game, problem.positive, files.report)
+    made, measured = _repair(output, problem, estimator, selector, limits, explainer), None
     if is_frozen(retrained) and folds != 0:
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
     elif folds != 0:
@@ -75,6 +77,7 @@ def _repair(
     estimator: Any,
     selector: SelectorOptions,
     limits: ConstraintOptions,
+    explainer: Explainer,
 ) -> FairSHAP:
     """Return the repair of a table."""
     if selector.selector == "iterative":
@@ -91,6 +94,7 @@ def _repair(
         **chosen,
         constraints=limits.constraints(),
         matcher=limits.matcher,
+        explainer=explainer,
         **output.run.params,
     )
     with output.warnings(of_edits=True):

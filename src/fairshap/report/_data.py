@@ -107,9 +107,10 @@ class ReportData:
     def threshold(self) -> float:
         """The smallest Shapley value that leads to an edit; for an optimal subset, the cost of a cell."""
         selector = self.selector
-        if isinstance(selector, (Threshold, OptimalSubset)):
-            given = selector.threshold if isinstance(selector, Threshold) else selector.cost
-            return float(self.explanation.default_threshold if given is None else given)
+        if isinstance(selector, Threshold):
+            return selector.threshold_of(self.explanation)
+        if isinstance(selector, OptimalSubset):
+            return self.explanation.default_threshold if selector.cost is None else selector.cost
         # A budget has no threshold of its own: it ends where it is spent.
         values = self.edits.phi if len(self.edits) else [np.nan_to_num(self.explanation.values).max()]
         return float(np.min(values))
