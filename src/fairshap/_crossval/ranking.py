@@ -124,7 +124,8 @@ class Ranking:
     def beaten(self, eligible: Bools, is_slow: Bools) -> Bools:
         """Say which candidates are surely beyond the limits, or surely worse than the best within them.
 
-        What is slow has to be about as good as the best to be gone on with.
+        What is slow has to be the best so far to be gone on with: only if it beat all that is simpler by more
+        than chance would it be recommended.
         """
         beaten = np.zeros(len(self.names), dtype=np.bool_)
         for name, most in self.limits.drops:
@@ -134,7 +135,7 @@ class Ranking:
         among = eligible & self.is_allowed() & ~beaten
         if among.any():
             best = self._first(among, self.value)
-            sure = np.where(is_slow, 1.0, _SURE)
+            sure = np.where(is_slow, 0.0, _SURE)
             beaten |= self.value - self.value[best] > sure * self.errors(best)
         return beaten
 
