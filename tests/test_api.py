@@ -33,8 +33,8 @@ PUBLIC = {
         SensitiveRemover CorrelationRemover Reweigher CounterfactualAugmenter MitigatedClassifier
     """,
     "fairshap.model_selection": """
-        evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck
-        MEASURES METHODS
+        evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve
+        HoldoutCheck MEASURES METHODS
     """,
 }
 
