@@ -88,7 +88,7 @@ def test_the_fits_of_a_candidate_are_those_that_it_takes_alone():
     assert fits == again
     expected = {"baseline": 1, "drop the column": 1, "reweighing": 1, "cells 1.5": 2}
     assert {name: fits[name] for name in expected} == expected
-    assert fits["correction, demographic parity 0.5"] == 12
+    assert fits["correction, demographic parity 0.4"] == 12
 
 
 def test_every_candidate_is_told_with_its_cost_and_whether_it_needs_the_attribute(tuning):

@@ -35,7 +35,7 @@ FAMILIES = ("plain", "weights", "cells", "corrections", "peers")
 
 # The thresholds of edits in units of the table's own risk or gap, and the strengths of weights and
 # corrections.
-_THRESHOLDS, _STRENGTHS = (3.0, 1.5, 0.75), (0.25, 0.5, 0.75, 1.0)
+_THRESHOLDS, _STRENGTHS = (3.0, 1.5, 0.75), (0.2, 0.4, 0.6, 0.8, 1.0, 1.4)
 # The accuracy that a search for strengths may give away, and how far apart peers may leave the groups.
 _DROPS, _TOLERANCES = (0.004, 0.01), (0.02, 0.05)
 # The gaps that remedies aim at; what is none of them is best served by the first.
