@@ -48,9 +48,11 @@ def raw_columns(name: str) -> dict[str, float]:
     for train, test in KFold(5, shuffle=True, random_state=1).split(data.X):
         X, y = data.X.iloc[test], data.y.iloc[test]
         plain, augmented = (
-            FairSHAPClassifier(FairSHAP(XGBClassifier(), **who, counterfactuals=rows_added)).fit(
-                data.X.iloc[train], data.y.iloc[train]
-            )
+            FairSHAPClassifier(
+                FairSHAP(XGBClassifier(), **who, counterfactuals=rows_added),
+                weights=None,
+                drop_sensitive=False,
+            ).fit(data.X.iloc[train], data.y.iloc[train])
             for rows_added in (None, "edited")
         )
         models = (plain.repair_.model_, plain, augmented)

@@ -30,7 +30,8 @@ PUBLIC = {
         mean_score_difference group_frame
     """,
     "fairshap.mitigation": """
-        SensitiveRemover CorrelationRemover Reweigher CounterfactualAugmenter MitigatedClassifier
+        SensitiveRemover CorrelationRemover Reweigher ParityWeigher CounterfactualAugmenter ProxyCorrection
+        MitigatedClassifier ReductionClassifier ThresholdClassifier
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve

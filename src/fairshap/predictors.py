@@ -1,5 +1,6 @@
 """FairSHAP as a classifier and as a regressor: explain, repair, retrain."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -7,12 +8,13 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import validate_data
 
+from fairshap._crossval.folds import strata_of
 from fairshap._frames import open_store
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
-from fairshap._problem import read_target
+from fairshap._problem import Problem, read_target
 from fairshap._typing import Native
 from fairshap.estimators import FairSHAP, Routed
-from fairshap.exceptions import InputError, ModelError
+from fairshap.exceptions import InputError, ModelError, PooledGroupsWarning
 from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
 from fairshap.mitigation._training import Trainer
 
@@ -24,7 +26,7 @@ class _FairSHAPPredictor(Routed, Trainer):
     _is_regression = False
 
     def __init__(
-        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = False
+        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = True
     ) -> None:
         self.repair = repair
         self.estimator = estimator
@@ -46,39 +48,55 @@ class _FairSHAPPredictor(Routed, Trainer):
         self._check_kind(estimator)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
-        self._remover = None
-        if self.drop_sensitive and sensitive_features is None:
-            remover = SensitiveRemover(sensitive=repair.sensitive, privileged=repair.privileged)
-            self._remover = remover.fit_for(estimator, X)
         # What the estimator does with weights is found out before the repair, which takes its time.
         weigher = self._weigher(repair, estimator)
         weighing = self._weigh(repair, estimator, weigher, X, y, sample_weight)
         X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        target, weights = repair.explanation_.problem.y, repair.sample_weight_
-        values = target.values
+        problem, weights = repair.explanation_.problem, repair.sample_weight_
+        values = problem.y.values
         if len(repair.counterfactual_of_):
             values = np.concatenate([values, values[repair.counterfactual_of_]])
-        if weigher is not None:
-            beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
-            weights = weigher.fit(X_fair, values, **beside).sample_weight_
+        self._remover, self.weights_ = None, None
+        # The repair has said it of the same table.
+        with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
+            if self.drop_sensitive and sensitive_features is None:
+                remover = SensitiveRemover(sensitive=repair.sensitive, privileged=repair.privileged)
+                self._remover = remover.fit_for(estimator, X)
+            if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
+                beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
+                if isinstance(weigher, ParityWeigher) and not len(repair.counterfactual_of_):
+                    # On repaired rows every model looks fairer than it is.
+                    self.weights_ = weigher._fit(weigher._read(X_fair, values, **beside), judged=X)
+                else:
+                    self.weights_ = weigher.fit(X_fair, values, **beside)
+                weights = self.weights_.sample_weight_
         if self._remover is not None:
             X_fair = self._remover.transform(X_fair)
-        if weigher is not None or sample_weight is None:
-            if weigher is None and weighing is not None and weights is not None and np.ptp(weights) > 0:
+        if self.weights_ is not None or sample_weight is None:
+            if self.weights_ is None and weighing and weights is not None and np.ptp(weights) > 0:
                 weighing.warn_of_repeats()
             self.estimator_ = fit_weighted(estimator, X_fair, values, weights, weighing)
         else:
             self.estimator_ = fit_model(estimator, X_fair, values, self._fit_params(weights))
-        self.repair_, self.weights_ = repair, weigher
-        if target.classes is not None:
-            self.classes_ = target.classes
+        self.repair_ = repair
+        if problem.y.classes is not None:
+            self.classes_ = problem.y.classes
         return self
 
     def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:  # noqa: ARG002
         """Return what weights the rows of the repaired table, unfitted; None if nothing does."""
         return None
+
+    def _can_weigh(self, problem: Problem) -> bool:  # noqa: ARG002
+        """Say whether the rows of a table can be weighted; where it was asked for, an error says why not."""
+        return True
+
+    @property
+    def _is_auto(self) -> bool:
+        """Whether rows are weighted only where they can be."""
+        return False
 
     def _repair(self) -> FairSHAP:
         """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
@@ -115,16 +133,14 @@ class _FairSHAPPredictor(Routed, Trainer):
         weighing = Weighing.of(estimator, X, read_target(y, open_store(X).n_rows))
         if is_given:
             weighing.check()
-        if weigher is not None:
-            if not weighing.is_used:
-                raise ModelError(
-                    f"{weighing.trouble}, and rows weigh differently after {type(weigher).__name__}. Use an "
-                    "estimator that takes weights, or weights=None.",
-                    parameter="weights",
-                )
-            return weighing
+        if weigher is not None and not weighing.is_used and not self._is_auto:
+            raise ModelError(
+                f"{weighing.trouble}, and rows weigh differently after {type(weigher).__name__}. Use an "
+                "estimator that takes weights, or weights=None.",
+                parameter="weights",
+            )
         if repair.counterfactuals is None:
-            return None
+            return weighing if weigher is not None else None
         if sample_weight is not None and not weighing.is_used:
             raise ModelError(
                 f"{weighing.trouble}, and rows that have weights of their own cannot be repeated instead. "
@@ -160,14 +176,17 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The classifier that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingClassifier``. Counterfactuals need weights, which are passed on also through a
         pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
-    weights : {None, "auto"} or object, default=None
+    weights : {None, "auto"} or object, default="auto"
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
-        :class:`mitigation.ParityWeigher`; "auto" is the latter with this estimator. It takes the sensitive
-        attribute of the repair unless it has one of its own. The estimator must take weights.
-    drop_sensitive : bool, default=False
+        :class:`mitigation.ParityWeigher`. Its attribute is that of the repair and its estimator this one,
+        unless it has its own. "auto" is a ``ParityWeigher``, and None for more than two labels, for an
+        estimator without probabilities or that takes no weights, and for fewer than three rows of a label in
+        a group.
+    drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
         column, as a pipeline that names its columns, the column has the same value in every row instead.
+        Counterfactuals are of use only to a classifier that sees the column, ``drop_sensitive=False``.
 
     Attributes
     ----------
@@ -202,29 +221,36 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         repair: FairSHAP | None = None,
         estimator: Any = None,
         *,
-        weights: Any = None,
-        drop_sensitive: bool = False,
+        weights: Any = "auto",
+        drop_sensitive: bool = True,
     ) -> None:
         super().__init__(repair, estimator, drop_sensitive=drop_sensitive)
         self.weights = weights
 
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "auto"
+
     def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:
-        if self.weights is None:
+        if self.weights is None or (self._is_auto and not hasattr(estimator, "predict_proba")):
             return None
-        who = {"sensitive": repair.sensitive, "privileged": repair.privileged}
-        if isinstance(self.weights, str) and self.weights == "auto":
-            return ParityWeigher(estimator, **who, random_state=repair.random_state)
-        if not isinstance(self.weights, (Reweigher, ParityWeigher)):
+        if not self._is_auto and not isinstance(self.weights, (Reweigher, ParityWeigher)):
             raise InputError(
                 f"weights={self.weights!r} must be None, 'auto', or a Reweigher or ParityWeigher of "
                 "fairshap.mitigation.",
                 parameter="weights",
             )
-        weigher = clone(self.weights)
-        own = {name: value for name, value in who.items() if getattr(weigher, name) is None}
-        if "estimator" in weigher.get_params() and weigher.estimator is None:
-            own["estimator"] = estimator
-        return weigher.set_params(**own)
+        weigher = ParityWeigher(random_state=repair.random_state) if self._is_auto else clone(self.weights)
+        own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}
+        known = weigher.get_params(deep=False)
+        return weigher.set_params(**{k: v for k, v in own.items() if k in known and known[k] is None})
+
+    def _can_weigh(self, problem: Problem) -> bool:
+        if not self._is_auto:
+            return True
+        side, labels = problem.groups.side, problem.y
+        strata = np.bincount(strata_of(labels, side)[side >= 0], minlength=4)
+        return len(labels.names) == 2 and bool(strata.min() >= ParityWeigher().n_folds)
 
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
@@ -240,7 +266,7 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     estimator : regressor, default=None
         The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingRegressor``.
-    drop_sensitive : bool, default=False
+    drop_sensitive : bool, default=True
         Whether the regressor is trained without the sensitive column; see :class:`FairSHAPClassifier`.
 
     Examples

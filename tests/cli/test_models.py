@@ -3,6 +3,7 @@ import json
 import joblib
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -113,3 +114,20 @@ def test_a_model_that_breaks_off_or_is_of_another_kind_is_refused(refuse, people
         "unseen.json": "does not take 'sex', the sensitive column",
     }.items():
         assert words in refuse("audit", people, *WHO, "--model", tmp_path / name)
+
+
+def test_numbers_stay_standardised_without_the_only_column_of_words(run, tmp_path):
+    rng = np.random.default_rng(0)
+    sex, skill, code = rng.choice(["m", "f"], 200), rng.normal(size=200), 1e4 * rng.normal(size=200)
+    y = (skill + (sex == "m") + rng.normal(size=200) / 2 > 0.5).astype(int)
+    rows = pd.DataFrame({"sex": sex, "skill": skill, "code": code, "hired": y})
+    found = []
+    # Another column of words keeps the encoding, and tells nothing.
+    for name, frame in (("alone", rows), ("beside", rows.assign(town="x"))):
+        path = tmp_path / f"{name}.csv"
+        frame.to_csv(path, index=False)
+        how = ["-t", "hired", "-s", "sex", "-p", "m", "--model", "logistic", "--methods", "baseline,rsa"]
+        lines = json.loads(run("evaluate", path, *how, "--folds", "2", "--json").stdout)["methods"]
+        rsa = next(line for line in lines if line["method"] == "rsa")
+        found.append([rsa[name] for name in ("accuracy", "auc", "dr", "dp", "eo")])
+    assert found[0] == pytest.approx(found[1])

@@ -292,7 +292,8 @@ def test_it_survives_being_stored_and_what_is_done_to_the_table(repaired):
 
 def test_the_classifier_s_repair_is_certified(repaired):
     fs, data, _ = repaired
-    clf = FairSHAPClassifier(FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0))
+    repair = FairSHAP(sensitive=data.sensitive, privileged=data.privileged, random_state=0)
+    clf = FairSHAPClassifier(repair, weights=None)
     clf.fit(data.X, data.y)
     pd.testing.assert_frame_equal(clf.repair_.certificate_, fs.certificate_)
 

@@ -36,6 +36,8 @@ from tests.conftest import to_library, to_pandas
 DATA = datasets.load("german")
 X, Y = DATA.X, DATA.y
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+#: Retraining on the repaired table and nothing else.
+PLAIN = {"weights": None, "drop_sensitive": False}
 
 
 def repair(X=X, y=Y, **params):
@@ -69,8 +71,12 @@ def test_counterfactuals_of_the_edited_rows_follow_the_rows():
 def test_counterfactuals_of_all_rows_leave_the_attribute_without_use():
     _, X_fair, _ = repair(counterfactuals="all")
     model = LogisticRegression(max_iter=5000)
-    retrained = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="all", random_state=0)).fit(X, Y)
-    before = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals=None, random_state=0)).fit(X, Y)
+    retrained = FairSHAPClassifier(
+        FairSHAP(model, **WHO, counterfactuals="all", random_state=0), **PLAIN
+    ).fit(X, Y)
+    before = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals=None, random_state=0), **PLAIN).fit(
+        X, Y
+    )
     risks = [metrics.discriminative_risk(m, X, **WHO) for m in (before, retrained)]
     assert risks[1] < 1e-3 < risks[0]
     assert len(X_fair) == 2 * len(X)
@@ -273,7 +279,9 @@ def test_the_label_constraint_goes_by_labels_also_where_they_are_matched_in_bins
 
 def test_the_classifier_passes_the_weights_on_and_is_the_same_by_hand():
     model = HistGradientBoostingClassifier(random_state=0)
-    clf = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="edited", random_state=0)).fit(X, Y)
+    clf = FairSHAPClassifier(FairSHAP(model, **WHO, counterfactuals="edited", random_state=0), **PLAIN).fit(
+        X, Y
+    )
     fs, X_fair, y = repair(counterfactuals="edited")
     by_hand = fit_model(model, X_fair, y, {"sample_weight": fs.sample_weight_})
     assert_array_equal(clf.predict_proba(X), by_hand.predict_proba(X))

@@ -24,13 +24,19 @@ above_median = AboveMedian()
 
 
 WHO = {"sensitive": 0, "privileged": above_median, "threshold": 0.01, "random_state": 0}
-REPAIRING = FairSHAPClassifier(FairSHAP(LogisticRegression(), **WHO))
+# With the column: the checks want a model that learns from either of two columns and refuses missing numbers
+# in both.
+REPAIRING = FairSHAPClassifier(FairSHAP(LogisticRegression(), **WHO), drop_sensitive=False)
 BOOSTED = FairSHAPClassifier(
-    FairSHAP(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO)
+    FairSHAP(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1, random_state=0), **WHO),
+    drop_sensitive=False,
 )
-REGRESSING = FairSHAPRegressor(FairSHAP(KernelRidge(kernel="rbf"), **WHO, matcher=NearestMatcher(bins=2)))
+REGRESSING = FairSHAPRegressor(
+    FairSHAP(KernelRidge(kernel="rbf"), **WHO, matcher=NearestMatcher(bins=2)), drop_sensitive=False
+)
 BOOSTED_REGRESSOR = FairSHAPRegressor(
-    FairSHAP(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1, random_state=0), **WHO)
+    FairSHAP(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=1, random_state=0), **WHO),
+    drop_sensitive=False,
 )
 CHECKED = [REPAIRING, BOOSTED, REGRESSING, BOOSTED_REGRESSOR]
 

@@ -148,7 +148,8 @@ def test_the_index_may_be_anything_and_repeat():
 
 
 def test_the_classifier_explains_repairs_and_retrains():
-    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
+    repair = FairSHAP(XGBClassifier(**QUICK), **SETTING)
+    classifier = FairSHAPClassifier(repair, **PLAIN).fit(D.X, D.y)
     repaired = classifier.repair_.edits_.apply(D.X)
     assert len(classifier.repair_.edits_) > 0
     by_hand = fairshap.ColumnEncoder().fit(repaired)
@@ -290,6 +291,8 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X)
 
 
+#: Retraining on the repaired table and nothing else.
+PLAIN = {"weights": None, "drop_sensitive": False}
 #: A table that an estimator takes as it is.
 NUMBERS = D.X.assign(group=D.X["group"] == "a", district=D.X["district"] == "north").drop(columns="colour")
 NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "random_state": 0}
@@ -298,13 +301,15 @@ NUMBERS_SETTING = {"sensitive": "group", "privileged": True, "random_state": 0}
 def test_weights_reach_both_fits():
     weights = np.linspace(0.1, 2, 300)
     Recorder.seen.clear()
-    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=weights)
+    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING), **PLAIN).fit(
+        NUMBERS, D.y, sample_weight=weights
+    )
     assert len(Recorder.seen) == 2
     for seen in Recorder.seen:
         assert_array_equal(seen, weights)
     almost_none = np.where(D.y, 1, 1e-6)
     with pytest.warns(NothingToRepairWarning):
-        light = FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(
+        light = FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING), **PLAIN).fit(
             NUMBERS, D.y, sample_weight=almost_none
         )
     assert (light.predict(NUMBERS) == 1).all()
@@ -312,7 +317,7 @@ def test_weights_reach_both_fits():
 
 def test_one_weight_is_the_weight_of_every_row():
     Recorder.seen.clear()
-    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=2.0)
+    FairSHAPClassifier(FairSHAP(Recorder(), **NUMBERS_SETTING), **PLAIN).fit(NUMBERS, D.y, sample_weight=2.0)
     assert len(Recorder.seen) == 2
     for seen in Recorder.seen:
         assert_array_equal(seen, np.full(300, 2.0))
@@ -322,7 +327,7 @@ def test_weights_reach_a_search_inside():
     weights = np.linspace(0.1, 2, 300)
     Recorder.seen.clear()
     search = GridSearchCV(Recorder(), {}, cv=KFold(2))
-    FairSHAPClassifier(FairSHAP(search, **NUMBERS_SETTING)).fit(NUMBERS, D.y, sample_weight=weights)
+    FairSHAPClassifier(FairSHAP(search, **NUMBERS_SETTING), **PLAIN).fit(NUMBERS, D.y, sample_weight=weights)
     # Explained and retrained: the search fits on the rows of either half, then on all of them. Before that, a
     # trial on a few rows finds out that it takes weights.
     fits = [seen for seen in Recorder.seen if len(seen) >= 150]

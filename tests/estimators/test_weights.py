@@ -1,5 +1,7 @@
 """Counterfactuals and weights with ordinary models, whether or not these take weights."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import sklearn
@@ -8,12 +10,16 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, Iterative, NearestMatcher
+from fairshap import FairSHAP, Iterative, NearestMatcher, predictors
 from fairshap._models import fit_model, repeats_of
 from fairshap.exceptions import ModelError, WeightsWarning
 from tests.models.models import DATA, TARGET, UNWEIGHED, WEIGHED, WHO
 
 X, Y = DATA.X, DATA.y
+# Without weights by group and label, so that counterfactuals alone weigh; a model that never sees the
+# attribute would have no use for them.
+FairSHAPClassifier = partial(predictors.FairSHAPClassifier, weights=None, drop_sensitive=False)
+FairSHAPRegressor = partial(predictors.FairSHAPRegressor, drop_sensitive=False)
 LOW = {**WHO, "threshold": 0.02, "random_state": 0}
 ADDED = {**LOW, "counterfactuals": "edited"}
 EITHER = pytest.mark.parametrize("routing", [False, True], ids=["plain", "routed"])

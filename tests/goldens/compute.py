@@ -150,7 +150,11 @@ ONLY_SMALL = ("budget share", "augment by risk")
 def predictions(case: Case, **changes: Any) -> np.ndarray:
     """Return what a model that was trained on the repaired table says of the table's rows."""
     kind = fairshap.FairSHAPRegressor if is_regressor(case.estimator) else fairshap.FairSHAPClassifier
-    predictor = kind(_sampler(case, clone(case.estimator), **changes)).fit(case.X, case.y, **case.fit)
+    # As the table alone repairs: with the sensitive column, and without weights by group and label.
+    plain = {"drop_sensitive": False} | ({} if is_regressor(case.estimator) else {"weights": None})
+    predictor = kind(_sampler(case, clone(case.estimator), **changes), **plain).fit(
+        case.X, case.y, **case.fit
+    )
     output = "predict" if is_regressor(case.estimator) else "predict_proba"
     return np.asarray(getattr(predictor, output)(case.X))
 

@@ -346,7 +346,7 @@ def test_repairs_take_matchers_through_clones_parameters_and_pickles():
 
 def test_parameters_of_a_matcher_can_be_searched():
     search = GridSearchCV(
-        FairSHAPClassifier(FairSHAP(**WHO, random_state=0, matcher=NearestMatcher())),
+        FairSHAPClassifier(FairSHAP(**WHO, random_state=0, matcher=NearestMatcher()), weights=None),
         {"repair__matcher__n_neighbors": [1, 2], "repair__matcher__weights": ["distance"]},
         cv=2,
         error_score="raise",

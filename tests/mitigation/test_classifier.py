@@ -50,7 +50,7 @@ def test_without_a_baseline_it_is_the_estimator_itself():
 def test_fairshap_fits_into_the_same_loop():
     repair = FairSHAP(XGBClassifier(**QUICK), **WHO, random_state=0)
     model = MitigatedClassifier(repair, XGBClassifier(**QUICK)).fit(D.X, D.y)
-    own = FairSHAPClassifier(repair).fit(D.X, D.y)
+    own = FairSHAPClassifier(repair, weights=None, drop_sensitive=False).fit(D.X, D.y)
     assert_array_equal(model.predict_proba(D.X), own.predict_proba(D.X))
     assert len(model.method_.edits_) == len(own.repair_.edits_) > 0
 

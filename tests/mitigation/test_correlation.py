@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from fairlearn.preprocessing import CorrelationRemover as FairlearnsOwn
+from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose, assert_array_equal
+from xgboost import XGBClassifier
 
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation import CorrelationRemover
+from fairshap.mitigation import CorrelationRemover, MitigatedClassifier
 from tests.conftest import to_library, to_pandas
 from tests.mitigation.conftest import WHO, D, encoded
 
@@ -112,3 +114,18 @@ def test_an_old_fairlearn_is_refused(monkeypatch):
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.13.0")
     with pytest.raises(MissingExtraError, match=r"0\.15 or later \(not 0\.13\.0\)"):
         CorrelationRemover(**WHO).fit(D.X)
+
+
+@pytest.mark.parametrize("model", [XGBClassifier(n_estimators=3, n_jobs=1), LGBMClassifier(verbose=-1)])
+def test_categories_may_hold_characters_that_a_model_refuses_in_names(model):
+    words = ["<5", "[5, 6)", "(5, 6)", "{a}", 'b: "c"', "d, e"]
+    X = D.X.assign(colour=pd.Categorical(np.resize(words, len(D.X)), categories=words))
+    out = CorrelationRemover(**WHO).fit_transform(X)
+    assert list(out.columns[3:9]) == [
+        "colour=lt 5", "colour=(5; 6)", "colour=(5; 6)_", "colour=(a)", "colour=b; 'c'", "colour=d; e"
+    ]  # fmt: skip
+    fitted = MitigatedClassifier(CorrelationRemover(**WHO), model).fit(X, D.y)
+    assert fitted.predict(X).shape == (300,)
+    # Of the transformed table itself, not behind another encoding of it.
+    assert fitted.estimator_.n_features_in_ == out.shape[1]
+    assert not hasattr(fitted.estimator_, "steps")

@@ -136,3 +136,14 @@ def test_words_of_the_attribute_alone_leave_nothing_to_train_on(one_word):
     rows, y = one_word
     with pytest.raises(InputError, match=r"1 feature\(s\), all of them sensitive"):
         MitigatedClassifier(SensitiveRemover(sensitive="sex", privileged="m"), NAMES).fit(rows[["sex"]], y)
+
+
+def test_evaluate_standardises_numbers_without_the_only_column_of_words(one_word):
+    rows, y = one_word
+    own = LogisticRegression(C=1e-3)
+    how = {"sensitive": "sex", "privileged": "m", "random_state": 0, "methods": ["baseline", "rsa"]}
+    lines = [
+        evaluate(rows, y, model, **how, n_folds=2).frame().set_index("method").loc["rsa"]
+        for model in (own, make_pipeline(ColumnEncoder(), own))
+    ]
+    pd.testing.assert_series_equal(*lines)

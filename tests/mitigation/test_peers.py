@@ -21,7 +21,6 @@ from fairshap.exceptions import InputError, MissingExtraError, ModelError, Targe
 from fairshap.mitigation import (
     MitigatedClassifier,
     ReductionClassifier,
-    SensitiveRemover,
     ThresholdClassifier,
 )
 from fairshap.mitigation._randomized import draw
@@ -63,24 +62,25 @@ def test_each_peer_narrows_the_gap_that_it_is_asked_to(constraint):
 def test_a_reduction_is_fairlearn_s_own_on_the_encoded_table_without_the_column():
     from fairlearn.reductions import DemographicParity, ExponentiatedGradient
 
-    encoded = ColumnEncoder().fit_transform(D.X.drop(columns="group"))
+    # No two rows are equal, or they would be decided alike.
+    X = D.X.assign(noise=np.random.default_rng(0).normal(size=800))
+    encoded = ColumnEncoder().fit_transform(X.drop(columns="group"))
     theirs = ExponentiatedGradient(MODEL, DemographicParity(difference_bound=0.02))
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        theirs.fit(encoded, D.y, sensitive_features=D.X["group"])
-    ours = ReductionClassifier(MODEL, **WHO_SEEDED, eps=0.02).fit(D.X, D.y)
+        theirs.fit(encoded, D.y, sensitive_features=X["group"])
+    ours = ReductionClassifier(MODEL, **WHO_SEEDED, eps=0.02).fit(X, D.y)
     shares = theirs.weights_[theirs.weights_ > 0].sort_index()
     assert_allclose(ours.weights_, shares)
     assert ours.n_fits_ == theirs.n_oracle_calls_
     scores = sum(share * theirs.predictors_[k].predict_proba(encoded)[:, 1] for k, share in shares.items())
-    assert_allclose(ours.predict_proba(D.X)[:, 1], scores)
+    assert_allclose(ours.predict_proba(X)[:, 1], scores)
     # Its decisions are drawn at fairlearn's probabilities, so that they differ where these are not 0 or 1.
     chance = theirs._pmf_predict(encoded)[:, 1]
-    predicted = ours.predict(D.X)
+    predicted = ours.predict(X)
     sure = np.isin(chance, (0, 1))
     assert sure.sum() < len(sure)
     assert_array_equal(predicted[sure], chance[sure])
-    # Many rows of this table are equal, and so decided alike.
-    assert abs(predicted.mean() - chance.mean()) < 0.05
+    assert abs(predicted.mean() - chance.mean()) < 0.03
 
 
 @pytest.mark.parametrize("constraint", MEASURED)
@@ -142,6 +142,7 @@ def test_reductions_never_see_the_attribute_and_thresholds_need_it():
         else:
             assert changed == 0
             assert_array_equal(peer.predict_proba(D.X), peer.predict_proba(SWITCHED))
+            assert_array_equal(peer.predict(D.X), peer.predict(D.X.drop(columns="group")))
 
 
 @pytest.mark.parametrize("how", REDUCTIONS)
@@ -263,6 +264,7 @@ def test_a_model_without_probabilities_is_scored_by_its_margins_or_decisions():
         assert gap_of("demographic_parity", peer) < 0.15
         if not peer.attribute_at_prediction:
             assert peer.predict_proba(D.X).shape == (800, 2)
+            assert not hasattr(peer, "decision_function")
 
 
 def test_what_cannot_be_done_is_refused():
@@ -273,7 +275,13 @@ def test_what_cannot_be_done_is_refused():
     for peer in every_peer(constraint="fairness"):
         with pytest.raises(InputError, match="constraint='fairness'"):
             peer.fit(D.X, D.y)
-    for wrong in ({"method": "magic"}, {"tol": -1}, {"tol": 0.1, "constraint": "equalized_odds"}):
+    for wrong in (
+        {"method": "magic"},
+        {"tol": -1},
+        {"cv": 1},
+        {"cv": 700},
+        {"tol": 0.1, "constraint": "equalized_odds"},
+    ):
         with pytest.raises(InputError) as error:
             ThresholdClassifier(MODEL, **WHO, **wrong).fit(D.X, D.y)
         assert error.value.parameter == next(iter(wrong))
@@ -307,6 +315,5 @@ def test_a_pipeline_that_names_the_column_is_trained_without_it():
     words = ["group", "district", "colour"]
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), words), remainder="passthrough")
     model = ReductionClassifier(make_pipeline(encoder, QUICK), **WHO_SEEDED, **REDUCTIONS[1]).fit(D.X, D.y)
-    assert isinstance(model.remover_, SensitiveRemover)
-    assert model.remover_.hold
+    assert model._remover.hold
     assert_array_equal(model.predict_proba(D.X), model.predict_proba(SWITCHED))

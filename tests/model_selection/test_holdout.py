@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from fairshap.mitigation import Reweigher
 from fairshap.model_selection import MEASURES, holdout_check
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
+
+#: Without weights by group and label.
+Retrained = partial(FairSHAPClassifier, weights=None)
 
 
 def telling(kind):
@@ -36,7 +40,7 @@ def telling(kind):
 def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside):
     # To edit the column that tells the labels is to lose them.
     table, y = telling(kind)
-    make, model = FairSHAPClassifier, DecisionTreeClassifier(max_depth=4, random_state=0)
+    make, model = Retrained, DecisionTreeClassifier(max_depth=4, random_state=0)
     params = {"privileged": 1, "random_state": 0, "matcher": NearestMatcher(column_weights={"hint": 0})}
     if kind == "quantity":
         make, model = FairSHAPRegressor, DecisionTreeRegressor(max_depth=4, random_state=0)
@@ -50,8 +54,8 @@ def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", WorseModelWarning)
-            repair = make(FairSHAP(model, **params, threshold=threshold))
-            found = holdout_check(repair, table, y, **given, test_size=0.3)
+            predictor = make(FairSHAP(model, **params, threshold=threshold), drop_sensitive=False)
+            found = holdout_check(predictor, table, y, **given, test_size=0.3)
         texts = [str(one.message) for one in said]
         words = rf"On 1200 held-out rows .* its {name} is -?0\.\d+ instead of 0\.\d+"
         assert [bool(re.match(words, text)) for text in texts] == [True] * is_worse
@@ -80,7 +84,7 @@ def test_what_is_trained_after_the_repair_is_what_is_checked():
     table, y = telling("labels")
     repair = FairSHAP(TREE, sensitive="group", privileged=1, threshold=10.0, random_state=0)
     plain, other = (
-        holdout_check(FairSHAPClassifier(repair, estimator), table, y)
+        holdout_check(Retrained(repair, estimator, drop_sensitive=False), table, y)
         for estimator in (None, LogisticRegression())
     )
     assert plain.frame().equals(holdout_check(repair, table, y).frame())

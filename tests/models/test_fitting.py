@@ -1,6 +1,8 @@
 """Whose error is raised when a model cannot be fitted, and what is tried before."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from catboost import CatBoostClassifier
@@ -172,3 +174,21 @@ def test_boosting_on_a_small_table_takes_one_thread_and_gives_the_same(monkeypat
             assert model.threads_ == [threads, threads]
         assert _openmp_effective_n_threads() == given
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("kind", ["text", "category", "array", "polars"])
+@pytest.mark.parametrize("model", [LogisticRegression(), HistGradientBoostingClassifier(max_iter=5)])
+def test_texts_of_numbers_are_categories_and_not_read_as_numbers(kind, model):
+    codes, y = np.resize(["1", "22", "3"], 90), np.resize([0, 1, 0], 90)
+    rows = pd.DataFrame({"code": codes, "n": np.arange(90.0) % 7})
+    if kind == "category":
+        rows = rows.astype({"code": "category"})
+    elif kind == "array":
+        rows = rows.to_numpy(dtype=object)
+    elif kind == "polars":
+        rows = pl.from_pandas(rows)
+    fitted = fit_model(model, rows, y)
+    # Between 1 and 22, but a category of its own: only a model that knows it as such sees that at once.
+    own = kind == "category" and isinstance(model, HistGradientBoostingClassifier)
+    assert isinstance(fitted, Pipeline) != own
+    assert (fitted.predict(rows) == y).all() or own

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ from fairshap.exceptions import ModelError, WeightsWarning
 # Libraries whose models split on the categories of a frame, as does scikit-learn's histogram
 # gradient boosting, which says so in a parameter.
 _NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
+# Parameters of boosting libraries that name columns, or have a value for each.
+_OF_COLUMNS = {
+    *("cat_features", "categorical_feature", "categorical_features", "feature_types", "feature_weights"),
+    *("monotone_constraints", "monotonic_cst", "interaction_constraints", "interaction_cst"),
+}
 # A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
 _ROWS = 30
 # What warnings say: those of a calibration, and of a search whose scorer refuses the weights.
@@ -79,8 +85,11 @@ def needs_columns(estimator: Any, table: Table, columns: Collection[int]) -> boo
     A step that counts on columns by name or place fails, or takes another for the missing one. And if no
     others are categories, it is behind the encoding only for them, which standardizes the numbers too.
     """
-    parts = estimator.get_params().values()
-    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in parts):
+    params = estimator.get_params()
+    if any(isinstance(part, (ColumnTransformer, FunctionTransformer)) for part in params.values()):
+        return True
+    of_columns = (value for key, value in params.items() if key.rpartition("__")[2] in _OF_COLUMNS)
+    if any(value is not None and not isinstance(value, str) for value in of_columns):
         return True
     others = [column for column in range(len(table.names)) if column not in columns]
     return _are_numbers(table, others) and not _are_numbers(table, columns)
@@ -157,20 +166,34 @@ def _has_pipeline(estimator: Any) -> bool:
 def _may_be_raw(estimator: Any, table: Table) -> bool:
     """Say whether the raw table can be tried; it cannot where it would be misread and not refused."""
     library = type(estimator).__module__.split(".")[0]
-    if not isinstance(table.native, pd.DataFrame):
+    if _has_pipeline(estimator):
+        return True
+    if library in _NATIVE_CATEGORIES:
         # LightGBM ends the whole process when it is given a column of text, dates or decimals.
-        return library != "lightgbm" or _are_numbers(table)
-    # scikit-learn reads the categories 1, 2, 3 as numbers.
-    numbered = any(
-        isinstance(dtype, pd.CategoricalDtype) and pd.api.types.is_numeric_dtype(dtype.categories.dtype)
-        for dtype in table.native.dtypes
-    )
-    return (
-        not numbered
-        or _has_pipeline(estimator)
-        or library in _NATIVE_CATEGORIES
-        or getattr(estimator, "categorical_features", None) == "from_dtype"
-    )
+        is_frame = isinstance(table.native, pd.DataFrame)
+        return is_frame or library != "lightgbm" or _are_numbers(table)
+    # scikit-learn reads the categories 1, 2, 3 as numbers, and those that are such texts too.
+    read = [column for column in table.category_columns.tolist() if _reads_as_numbers(table, column)]
+    if getattr(estimator, "categorical_features", None) == "from_dtype":
+        read = [column for column in read if not _is_categorical(table, column)]
+    return not read
+
+
+def _is_categorical(table: Table, column: int) -> bool:
+    """Say whether a column of a pandas frame has a type of categories."""
+    frame = table.native
+    return isinstance(frame, pd.DataFrame) and isinstance(frame.dtypes.iloc[column], pd.CategoricalDtype)
+
+
+def _reads_as_numbers(table: Table, column: int) -> bool:
+    """Say whether all values of a column of categories are texts of numbers, or numbers of that type."""
+    values = table.store.values(column, table.distinct(column))
+    if isinstance(table.native, pd.DataFrame) and not all(isinstance(value, str) for value in values):
+        return _is_categorical(table, column) and all(isinstance(value, Real) for value in values)
+    try:
+        return all(isinstance(value, str) and np.isfinite(float(value)) for value in values)
+    except ValueError:
+        return False
 
 
 def _are_numbers(table: Table, columns: Iterable[int] | None = None) -> bool:

@@ -202,7 +202,6 @@ class Rows:
         """Add the values of pairs, by weight: those of so many players of one after those of the other."""
         row, weight = self.plan.row[pairs], self.plan.weight[pairs]
         at = (np.repeat(row, counts), active.ravel())
-        share = np.repeat(weight, counts)
         np.add.at(self.values, at, np.repeat(self.sign[row] * weight, counts) * phi.ravel())
         np.add.at(self.full, row, weight * full)
         np.add.at(self.empty, row, weight * empty)
@@ -211,7 +210,7 @@ class Rows:
                 # Not zeros_like, which would take memory for the many rows that have none.
                 self.errors = np.zeros(self.values.shape)
             # References of one row share their permutations, so that their errors add up.
-            np.add.at(self.errors, at, share * error.ravel())
+            np.add.at(self.errors, at, np.repeat(weight, counts) * error.ravel())
             self.status[row] = "estimated"
 
     def finish(self) -> dict[str, Any]:

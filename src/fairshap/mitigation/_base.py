@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fairshap._frames import Table, open_store
 from fairshap._problem import Privileged, Problem
-from fairshap._typing import Native
+from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 
 
@@ -33,6 +33,15 @@ class Mitigator(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+
+class RowWeigher(Mitigator):
+    """Weights training rows. Pickled, it is without ``sample_weight_``, which tells of single rows."""
+
+    sample_weight_: Floats
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "sample_weight_"}
 
 
 class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):

@@ -17,7 +17,7 @@ from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import Mitigator
+from fairshap.mitigation._base import Mitigator, RowWeigher
 from fairshap.mitigation._posteriors import Calibration, Learner, two_labels
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import (
@@ -82,13 +82,20 @@ class _ParitySearch(Mitigator):
         beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         return self._problem(X, y=y, **beside, positive=self.positive, is_quantity=False)
 
-    def _learner(self, problem: Problem) -> Learner:
-        """Return what fits the models, without the sensitive columns of the table."""
+    def _learner(self, problem: Problem, judged: Native | None = None) -> Learner:
+        """Return what fits the models, without the sensitive columns of the table; see Learner.read."""
         estimator, remover = self._estimator(), None
         if not problem.added:
             remover = SensitiveRemover(sensitive=self.sensitive, privileged=self.privileged)
             remover.fit_for(estimator, problem.own.native)
-        return Learner.read(estimator, problem, remover)
+        return Learner.read(estimator, problem, remover, judged)
+
+    @property
+    def out_of_fold_(self) -> pd.DataFrame | None:
+        """Accuracy, ROC AUC and gaps of out-of-fold predictions; None if strengths were given."""
+        check_is_fitted(self)
+        # A frame of its own would keep the estimator from being saved by skops.
+        return None if self._measured is None else pd.DataFrame(self._measured).set_index("rule")
 
     def _limits(self) -> Limits:
         drops = ((getattr(self, name), name) for name in ("max_accuracy_drop", "max_auc_drop"))
@@ -102,7 +109,7 @@ class _ParitySearch(Mitigator):
         return search(posteriors, self.minimize, self._limits(), self._is_clipped)
 
 
-class ParityWeigher(_ParitySearch):
+class ParityWeigher(_ParitySearch, RowWeigher):
     """Weight the rows of each group and label so that a model without the attribute treats groups alike.
 
     At a given price of the gaps between groups, the most accurate rule that does not use the attribute is the
@@ -124,8 +131,8 @@ class ParityWeigher(_ParitySearch):
         The gap to make small. Demographic parity and equal opportunity must not rise, whichever it is.
     strengths : mapping of str to float, optional
         Strengths to use instead of a search, for the gaps "demographic_parity", "equal_opportunity" and
-        "predictive_equality" (the false positive rate); others are 0. At 1 the smallest weight is 0. A
-        negative strength favors the privileged group.
+        "predictive_equality" (the false positive rate); others are 0. At 1 a weight of the smaller group is
+        doubled, or 0. A negative strength favors the privileged group.
     max_accuracy_drop, max_auc_drop : float or None
         How much accuracy and ROC AUC may fall, against the model without the sensitive column and on the same
         out-of-fold predictions; None for no limit.
@@ -145,7 +152,8 @@ class ParityWeigher(_ParitySearch):
     strengths_ : dict
         The strengths that were chosen, or given.
     out_of_fold_ : data frame, or None
-        Accuracy, ROC AUC and gaps of out-of-fold predictions before and after; None if strengths were given.
+        Accuracy, ROC AUC and gaps of out-of-fold predictions without weights ("before") and with them
+        ("after"); None if strengths were given.
     n_fits_ : int
         The number of models that were fitted.
 
@@ -159,32 +167,40 @@ class ParityWeigher(_ParitySearch):
     ...     LogisticRegression(), sensitive=d.sensitive, privileged=d.privileged, random_state=0
     ... )
     >>> weigher.fit(d.X, d.y).frame()[["group", "label", "rows", "weight"]].round(2)
+      group  label  rows  weight
+    0     a      1   130    0.91
+    1     a      0    69    1.05
+    2     b      1    76    1.15
+    3     b      0   125    0.97
     """
 
     _is_clipped = True
 
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strengths and weight the rows."""
-        problem = self._read(X, y, sensitive_features, sample_weight)
+        return self._fit(self._read(X, y, sensitive_features, sample_weight))
+
+    def _fit(self, problem: Problem, judged: Native | None = None) -> Self:
+        """Choose by what models of the rows do on recorded rows, ``judged``, if these are repaired."""
         if self.strengths is not None:
             return self._weigh(problem, None)
-        learner, seed = self._learner(problem), draw_seed(self.random_state)
+        learner, seed = self._learner(problem, judged), draw_seed(self.random_state)
         posteriors = learner.cross_fit(self.n_folds, seed)[0]
         return self._weigh(problem, posteriors, partial(learner.retrain, n_folds=self.n_folds, seed=seed))
 
     def _weigh(self, problem: Problem, posteriors: Posteriors | None, retrain: Retrain | None = None) -> Self:
         """Weight the rows; their posteriors are None if the strengths are given."""
         strata, strengths = _Strata(problem), self._strengths(posteriors)
-        self.n_fits_ = 0 if posteriors is None else 3 * self.n_folds
-        self.out_of_fold_ = None
+        self.n_fits_, self._measured = 0, None
         if posteriors is not None:
-            neutral = posteriors.margins()
+            self.n_fits_ = (3 if posteriors.reference is None else 4) * self.n_folds
+            neutral = posteriors.neutral
             score = posteriors.margins(strata.weights(strengths))
             if retrain is not None:
                 judge = Judge(posteriors, neutral, self.minimize, self._limits())
                 strengths, score = self._confirm(strata, strengths, judge, retrain)
-            after = score if strengths.any() else neutral
-            self.out_of_fold_ = posteriors.frame({"strength 0": neutral, "chosen": after})
+            after = score if strengths.any() else posteriors.margins()
+            self._measured = posteriors.measured({"before": neutral, "after": after})
         self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
         factors = strata.factors(strengths)
         self.sample_weight_, self.factors_ = strata.weigh(factors), factors[::-1]
@@ -247,7 +263,7 @@ class _Strata:
         for side, label in ((1, 1), (1, 0), (0, 1), (0, 0)):
             rows, factor = (self.side == side) & (self.label == label), float(factors[side, label])
             total = float(self.given[rows].sum())
-            line = {"group": self.names[side], "label": self.labels[label], "rows": int(rows.sum())}
+            line = {"group": self.names[side], "label": self.labels.tolist()[label], "rows": int(rows.sum())}
             line |= {"weight": factor, "total_before": total, "total_after": total * factor}
             lines.append(line | {"why": _why(factor, label == 1)})
         return lines
@@ -311,8 +327,8 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
             dict(zip(PRICED, strengths.tolist(), strict=True)),
             weights[::-1],
         )
-        scores = {"strength 0": posteriors.margins(), "chosen": posteriors.margins(weights)}
-        self.out_of_fold_ = posteriors.frame(scores)
+        scores = {"before": posteriors.margins(), "after": posteriors.margins(weights)}
+        self._measured = posteriors.measured(scores)
         self.model_ = replace(learner.fit(np.arange(learner.table.n_rows)), calibration=calibration)
         self.n_fits_ = 3 * self.n_folds + 3
         self._remover, self._labels = learner.remover, two_labels(learner.target)

@@ -16,7 +16,7 @@ from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.exceptions import ModelError, TargetError
 from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.mitigation._strengths import Posteriors
+from fairshap.mitigation._strengths import Posteriors, shares_of
 
 #: Intercept and slope of the log-odds of the group, for either label.
 Calibration: TypeAlias = tuple[tuple[float, float], ...]
@@ -50,16 +50,22 @@ class Learner:
     """Fits joint models of a table without its sensitive columns; a group is the privileged or the rest."""
 
     estimator: Any
-    #: The table as the models see it.
+    #: The rows to fit on and, of the same people, those to predict out of fold, as the models see them.
     table: Table
+    judged: Table
     target: Target
     problem: Problem
     remover: SensitiveRemover | None
     weight: Floats | None
 
     @classmethod
-    def read(cls, estimator: Any, problem: Problem, remover: SensitiveRemover | None) -> "Learner":
-        """Return the learner of a problem; ``remover``, fitted, takes the sensitive columns away."""
+    def read(
+        cls, estimator: Any, problem: Problem, remover: SensitiveRemover | None, judged: Native | None = None
+    ) -> "Learner":
+        """Return the learner of a problem; ``remover``, fitted, takes the sensitive columns away.
+
+        ``judged`` are the recorded rows, if those of the problem are repaired.
+        """
         target = problem.y
         if is_frozen(estimator):
             raise ModelError(
@@ -70,10 +76,16 @@ class Learner:
                 f"{type(estimator).__name__} has no predict_proba, and probabilities are needed. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV."
             )
+        # Before anything is fitted: every side needs rows of either label.
+        weight = np.ones(problem.own.n_rows) if problem.sample_weight is None else problem.sample_weight
+        shares_of(problem.groups.side, target.values == two_labels(target)[1], weight)
         table = problem.own if remover is None else Table.read(remover.transform(problem.own.native))
         if problem.sample_weight is not None:
             Weighing.of(estimator, table.native, target.values).check()
-        return cls(estimator, table, target, problem, remover, problem.sample_weight)
+        recorded = table
+        if judged is not None:
+            recorded = Table.read(judged if remover is None else remover.transform(judged))
+        return cls(estimator, table, recorded, target, problem, remover, problem.sample_weight)
 
     @property
     def positive(self) -> Bools:
@@ -88,16 +100,19 @@ class Learner:
         groups = (self._fit(known[positive[known] == value], side == 1) for value in (False, True))
         return JointModel(label, (next(groups), next(groups)))
 
-    def _fit(self, rows: Ints, labels: Bools, weight: Floats | None = None) -> Any:
-        weight = self.weight if weight is None else weight
+    def _fit(
+        self, rows: Ints, labels: Bools, weight: Floats | None = None, table: Table | None = None
+    ) -> Any:
+        weight, table = self.weight if weight is None else weight, self.table if table is None else table
         params = {} if weight is None else {"sample_weight": weight[rows]}
-        return fit_model(self.estimator, rows_of(self.table, rows), labels[rows].astype(np.int64), params)
+        return fit_model(self.estimator, rows_of(table, rows), labels[rows].astype(np.int64), params)
 
-    def retrain(self, weight: Floats, n_folds: int, seed: int) -> Floats:
+    def retrain(self, weight: Floats | None, n_folds: int, seed: int, table: Table | None = None) -> Floats:
         """Return the margins of all rows by models of the label that were fitted with weights on others."""
         margin = np.empty(self.table.n_rows)
         for train, test in make_folds(self.target, self.problem.groups.side, n_folds, 1, seed):
-            margin[test] = Scorer(self._fit(train, self.positive, weight))(rows_of(self.table, test)) - 0.5
+            model = self._fit(train, self.positive, weight, table)
+            margin[test] = Scorer(model)(rows_of(self.judged, test)) - 0.5
         return margin
 
     def cross_fit(self, n_folds: int, seed: int) -> tuple[Posteriors, Calibration]:
@@ -105,15 +120,18 @@ class Learner:
         groups, positive = self.problem.groups, self.positive
         parts = np.empty((self.table.n_rows, 3))
         for train, test in make_folds(self.target, groups.side, n_folds, 1, seed):
-            parts[test] = self.fit(train).parts(rows_of(self.table, test))
+            parts[test] = self.fit(train).parts(rows_of(self.judged, test))
         weight = np.ones(len(parts)) if self.weight is None else self.weight
         of_label = [(groups.side >= 0) & (positive == label) for label in (0, 1)]
         calibration = tuple(
             _calibrate(parts[rows, 1 + label], groups.side[rows], weight[rows])
             for label, rows in enumerate(of_label)
         )
-        joint = join(parts, calibration)
-        return Posteriors(positive, groups.side, groups.code, weight, joint), calibration
+        reference = None
+        if self.judged is not self.table:
+            reference = self.retrain(None, n_folds, seed, self.judged)
+        known = (positive, groups.side, groups.code, weight)
+        return Posteriors(*known, join(parts, calibration), reference), calibration
 
 
 def two_labels(target: Target) -> NDArray[Any]:

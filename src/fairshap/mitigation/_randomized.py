@@ -57,12 +57,11 @@ class RandomizedClassifier(ClassifierMixin, Trainer):
             )
         self.classes_ = target.classes
         self._positive = int(target.positive)  # type: ignore[arg-type]
-        self._columns = () if problem.added else problem.columns
         return problem, target
 
-    def _decide(self, X: Native, probability: Floats) -> NDArray[Any]:
+    def _decide(self, table: Table, probability: Floats, left_out: tuple[int, ...] = ()) -> NDArray[Any]:
         """Return a label for each row, the positive one with the given probability."""
-        is_positive = probability > draw(Table.read(X), self._columns, self._seed)
+        is_positive = probability > draw(table, left_out, self._seed)
         return np.asarray(self.classes_[np.where(is_positive, self._positive, 1 - self._positive)])
 
     def _columns_of(self, score: Floats) -> Floats:

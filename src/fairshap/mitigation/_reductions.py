@@ -1,6 +1,8 @@
 """Train under a constraint on the groups, without the attribute: the reductions of fairlearn."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from fairshap._crossval.trials import draw_seed
+from fairshap._frames import Table
 from fairshap._messages import check_choice
-from fairshap._models import Weighing, fit_weighted, needs_columns
+from fairshap._models import Weighing, fit_weighted
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import ModelError
@@ -34,6 +37,7 @@ class ReductionClassifier(RandomizedClassifier):
     times with other weights and labels, and without the sensitive column. Each value of the attribute is a
     group, the privileged ones together; ``"grid_search"`` compares the privileged rows with all others. Rows
     whose attribute is missing, or whose group is too small to be compared, are left out of the training.
+    Rows to predict may come with or without the sensitive column.
 
     Parameters
     ----------
@@ -122,13 +126,14 @@ class ReductionClassifier(RandomizedClassifier):
         group = compared_groups(problem, labels)
         if self.method == "grid_search":
             group = np.where(group > 0, 1, group)
-        self.remover_ = None
+        self._remover = None
         if not problem.added:
-            who = {"sensitive": self.sensitive, "privileged": self.privileged}
-            hold = needs_columns(self.estimator, problem.own, problem.columns)
-            self.remover_ = SensitiveRemover(**who, hold=hold).fit(problem.own.native)
+            remover = SensitiveRemover(sensitive=self.sensitive, privileged=self.privileged)
+            self._remover = remover.fit_for(self.estimator, problem.own.native)
         used = np.flatnonzero(group >= 0)
-        rows, labels = self._without_attribute(_safe_indexing(problem.own.native, used)), labels[used] * 1
+        rows, labels = _safe_indexing(problem.own.native, used), labels[used] * 1
+        if self._remover is not None:
+            rows = self._remover.transform(rows)
         weighing = Weighing.of(self.estimator, rows, labels)
         if not weighing.is_used:
             raise ModelError(
@@ -155,35 +160,44 @@ class ReductionClassifier(RandomizedClassifier):
         # Only the models: fairlearn's objects hold the rows.
         self.estimators_ = [one.model_ if isinstance(one, _Member) else one for one in found]
         self.weights_ = weights / weights.sum()
+        self.estimator_ = _Mixture(self.estimators_, self.weights_)
         self.n_fits_ = len(search.oracle_execution_times_)
         self._seed = draw_seed(self.random_state)
         return self
 
-    def _without_attribute(self, X: Native) -> Native:
-        return X if self.remover_ is None else self.remover_.transform(X)
-
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row: that of one of the classifiers, drawn for the row."""
         rows = self.prepare_rows(X)
-        votes = (np.asarray(one.predict(rows), dtype=np.float64) for one in self.estimators_)
-        return self._decide(X, sum(w * vote for w, vote in zip(self.weights_, votes, strict=True)))
+        return self._decide(Table.read(rows), self.estimator_.mean(_decision, rows))
 
     def predict_proba(self, X: Native) -> Floats:
         """Return the mean of the classifiers' probabilities; of one that has none, its decisions."""
-        rows = self.prepare_rows(X)
-        scores = (_score(one, rows) for one in self.estimators_)
-        return self._columns_of(sum(w * s for w, s in zip(self.weights_, scores, strict=True)))
+        return self._columns_of(self.estimator_.mean(_score, self.prepare_rows(X)))
 
-    def prepare_rows(self, X: Native) -> Native:
-        """Return rows as the classifiers take them, without the attribute."""
-        return self._without_attribute(super().prepare_rows(X))
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Classifiers, and how often each of them decides."""
+
+    estimators: list[Any]
+    weights: Floats
+
+    def mean(self, output: Callable[[Any, Native], Floats], rows: Native) -> Floats:
+        """Return the mean of an output of the classifiers."""
+        outputs = (output(one, rows) for one in self.estimators)
+        return np.asarray(sum(w * one for w, one in zip(self.weights, outputs, strict=True)))
+
+
+def _decision(model: Any, rows: Native) -> Floats:
+    """Return 1 where the label 1 is predicted."""
+    return np.asarray(model.predict(rows), dtype=np.float64)
 
 
 def _score(model: Any, rows: Native) -> Floats:
     """Return the probability of the label 1."""
     if hasattr(model, "predict_proba") and len(model.classes_) == 2:
         return np.asarray(model.predict_proba(rows), dtype=np.float64)[:, 1]
-    return np.asarray(model.predict(rows), dtype=np.float64)
+    return _decision(model, rows)
 
 
 class _Member(BaseEstimator):

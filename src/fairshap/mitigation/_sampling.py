@@ -10,10 +10,10 @@ from fairshap._typing import Native
 from fairshap.edits._recipe import add_counterfactuals
 from fairshap.estimators import Sampler
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import Mitigator
+from fairshap.mitigation._base import Mitigator, RowWeigher
 
 
-class Reweigher(Mitigator):
+class Reweigher(RowWeigher):
     """Weight the rows of each group and label as if the two were independent; the rows stay unchanged.
 
     The weight of a row of group s and label y is ``P(s) P(y) / P(s, y)``, after Kamiran and Calders, *Data

@@ -136,7 +136,12 @@ class ThresholdClassifier(RandomizedClassifier):
             scores = self._scores(self.estimator_, table.native)
         else:
             scores = np.empty(table.n_rows)
-            for train, test in make_folds(target, problem.groups.side, self.cv, 1, self._seed):
+            try:
+                folds = make_folds(target, problem.groups.side, self.cv, 1, self._seed)
+            except InputError as error:
+                advice = "Give fewer folds, or cv=None for the scores of the training rows."
+                raise InputError(f"cv={self.cv!r}: {error} {advice}", parameter="cv") from error
+            for train, test in folds:
                 part = _safe_indexing(table.native, train)
                 model = fit_model(self.estimator, part, target.values[train])
                 scores[test] = self._scores(model, _safe_indexing(table.native, test))
@@ -172,13 +177,14 @@ class ThresholdClassifier(RandomizedClassifier):
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row, by the threshold of its group."""
         rows = self.prepare_rows(X)
-        scores, group = self._scores(self.estimator_, rows), self._known.read(Table.read(rows))
+        table, scores = Table.read(rows), self._scores(self.estimator_, rows)
+        group = self._known.read(table)
         own = np.asarray(self.estimator_.predict(rows)) == self.classes_[self._positive]
         probability = own.astype(np.float64)
         for one, thresholds in self.thresholds_.items():
             mine = group == one
             probability[mine] = sum(p * (scores[mine] > threshold) for p, threshold in thresholds)
-        return self._decide(rows, probability)
+        return self._decide(table, probability, self._known.columns)
 
 
 class _Scores(BaseEstimator):

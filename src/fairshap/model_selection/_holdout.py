@@ -14,7 +14,7 @@ from fairshap._crossval.measures import critical_value
 from fairshap._crossval.trials import check_unfitted, draw_seed, said_once
 from fairshap._frames import open_store
 from fairshap._messages import warn
-from fairshap._models import Risk, Scorer, takes_quantities
+from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native
 from fairshap.estimators import FairSHAP
@@ -106,8 +106,7 @@ def holdout_check(
     >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()[:3]
     ['accuracy', 'balanced_accuracy', 'auc']
     """
-    model = _predictor(repair)
-    sampler = model._repair()
+    sampler, final = _parts(repair)
     check_unfitted(sampler._estimator(), "holdout_check")
     X = open_store(X).native
     whole = sampler._problem(X, y, sensitive_features, sample_weight)
@@ -124,13 +123,20 @@ def holdout_check(
     known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
     if sampler.threshold == "auto" and known is not None:
         sampler.set_params(threshold=known)
+    given = {"sensitive_features": beside, "sample_weight": weight}
     with said_once():
-        given = {"sensitive_features": beside, "sample_weight": weight}
-        after = model.set_params(repair=sampler).fit(X_train, y_train, **given)
-    # The explained model is the baseline, unless that is another or never sees the attribute.
-    before = after.repair_.model_
-    if whole.added or model.estimator is not None:
-        before = with_params(sampler, estimator=model._estimator())._refit(X_train, y_train, weight)
+        if isinstance(repair, FairSHAP):
+            repaired = sampler.fit_resample(X_train, y_train, **given)
+            after = sampler._refit(*repaired, sampler.sample_weight_)
+        else:
+            # With weights and without the sensitive column, as it says.
+            after = with_params(repair, repair=sampler).fit(X_train, y_train, **given)
+            sampler = after.repair_
+    # The explained model is the baseline, unless another is trained or the attribute is beside the table.
+    before = sampler.model_
+    if whole.added or final is not None:
+        trainer = sampler if final is None else with_params(sampler, estimator=final)
+        before = trainer._refit(X_train, y_train, weight)
     found = HoldoutCheck(len(test), _compare(before, after, whole, X, test))
     if found.is_worse:
         advice = "A higher threshold edits fewer cells."
@@ -144,16 +150,14 @@ def holdout_check(
     return found
 
 
-def _predictor(repair: Any) -> Any:
-    """Return a copy of the classifier or regressor, or one that trains after the repair and does no more."""
+def _parts(repair: Any) -> tuple[FairSHAP, Any]:
+    """Return the sampler, and the estimator that is trained after it if that is another one."""
     if isinstance(repair, (FairSHAPClassifier, FairSHAPRegressor)):
-        return type(repair)(**repair.get_params(deep=False))
-    if not isinstance(repair, FairSHAP):
-        known = "a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor"
-        raise InputError(f"repair={repair!r} is not known; give {known}.", parameter="repair")
-    if repair.estimator is not None and takes_quantities(repair.estimator):
-        return FairSHAPRegressor(repair, drop_sensitive=False)
-    return FairSHAPClassifier(repair, weights=None, drop_sensitive=False)
+        return repair._repair(), repair.estimator
+    if isinstance(repair, FairSHAP):
+        return repair, None
+    known = "a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor"
+    raise InputError(f"repair={repair!r} is not known; give {known}.", parameter="repair")
 
 
 def _has_two_labels(problem: Problem) -> bool:

@@ -85,9 +85,9 @@ def solve_by_products(
     n_difference = q - n_level
     n_low = n_level if n_level > _CHUNK else _CHUNK
     n_low = n_low if n_low < q else q
-    # The differences of all values of the attribute, then what all chunks have in common.
+    # The differences of all values of the attribute, if there are any, then what all chunks have in common.
     value, against, first, n, table, of_direct = 0, 0, n_level, n_difference, _DIFFERENCE, _DIRECT
-    for a in range(n_alternatives + 1):
+    for a in range(0 if len(output.contrasts) else n_alternatives, n_alternatives + 1):
         value, table = a, _DIFFERENCE + a
         if a == n_alternatives:
             value, against, first, n, table, of_direct = 0, NO_VALUE, 0, n_low, _BASE, _BASE_DIRECT

@@ -1,0 +1,371 @@
+"""Weights and the rule by formula on tables: limits, libraries, missing attributes, pipelines, errors."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
+
+from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, datasets, metrics
+from fairshap.exceptions import InputError, ModelError, TargetError
+from fairshap.mitigation import (
+    CorrelationRemover,
+    MitigatedClassifier,
+    ParityWeigher,
+    ProxyCorrection,
+    Reweigher,
+    SensitiveRemover,
+)
+from tests.conftest import to_library
+from tests.mitigation.conftest import WHO, D
+
+BIG = datasets.make_biased(1500, random_state=1)
+REST = BIG.X.drop(columns="group")
+LIMITS = {"max_accuracy_drop": 0.01, "max_auc_drop": 0.02, "random_state": 0}
+BOTH = [ParityWeigher, ProxyCorrection]
+QUICK = {"strengths": {"demographic_parity": 0.4, "equal_opportunity": 0.1}}
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Logistic regression that counts its fits, and notes the columns that it saw."""
+
+    fits, columns = 0, set()
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.fits += 1
+        Counting.columns |= set(X.columns)
+        self.model_ = LogisticRegression().fit(X[["skill"]], y, sample_weight=sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X[["skill"]])
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X[["skill"]])
+
+
+def naming():
+    """A pipeline that names its columns, the sensitive one among them."""
+    words = [name for name in BIG.X.columns if BIG.X[name].dtype.kind not in "if"]
+    numbers = [name for name in BIG.X.columns if name not in words]
+    return make_pipeline(
+        make_column_transformer((OneHotEncoder(), words), (StandardScaler(), numbers)), LogisticRegression()
+    )
+
+
+@pytest.fixture(scope="module", params=BOTH, ids=lambda kind: kind.__name__)
+def searched(request):
+    return request.param(LogisticRegression(), **WHO, **LIMITS).fit(BIG.X, BIG.y)
+
+
+def test_the_gap_falls_within_the_limits_out_of_fold(searched):
+    before, after = searched.out_of_fold_.loc["before"], searched.out_of_fold_.loc["after"]
+    assert after["demographic_parity"] < before["demographic_parity"] - 0.02
+    assert after["accuracy"] >= before["accuracy"] - 0.01
+    assert after["auc"] >= before["auc"] - 0.02
+    assert searched.strengths_["demographic_parity"] > 0 == searched.strengths_["predictive_equality"]
+
+
+def test_a_tighter_limit_leaves_a_wider_gap(searched):
+    tight = clone(searched).set_params(max_accuracy_drop=0.0, max_auc_drop=0.001).fit(BIG.X, BIG.y)
+    gap = "demographic_parity"
+    assert tight.out_of_fold_.loc["after", gap] > searched.out_of_fold_.loc["after", gap]
+    assert tight.out_of_fold_.loc["after", "accuracy"] >= tight.out_of_fold_.loc["before", "accuracy"]
+
+
+@pytest.mark.parametrize("minimize", ["equal_opportunity", "equalized_odds"])
+@pytest.mark.parametrize("kind", BOTH)
+def test_every_gap_can_be_made_small(kind, minimize):
+    found = kind(LogisticRegression(), **WHO, **LIMITS, minimize=minimize).fit(BIG.X, BIG.y).out_of_fold_
+    assert found.loc["after", minimize] < found.loc["before", minimize]
+    assert found.loc["after", "demographic_parity"] <= found.loc["before", "demographic_parity"] + 0.02
+
+
+def test_on_other_rows_the_gap_is_narrower_than_without_the_column(searched):
+    other = datasets.make_biased(3000, random_state=9)
+    alone = MitigatedClassifier(SensitiveRemover(**WHO), LogisticRegression()).fit(BIG.X, BIG.y)
+    model = searched
+    if isinstance(searched, ParityWeigher):
+        model = MitigatedClassifier(searched, LogisticRegression(), drop_sensitive=True).fit(BIG.X, BIG.y)
+
+    def gap(model):
+        predicted = model.predict(other.X)
+        return metrics.demographic_parity_difference(
+            other.y, predicted, sensitive_features=other.X["group"], positive=1
+        )
+
+    assert gap(model) < gap(alone) - 0.02
+    assert model.score(other.X, other.y) > alone.score(other.X, other.y) - 0.02
+    assert metrics.discriminative_risk(model, other.X, **WHO) == 0
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_fits_are_counted_and_never_see_the_attribute(kind, monkeypatch):
+    monkeypatch.setattr(Counting, "fits", 0)
+    monkeypatch.setattr(Counting, "columns", set())
+    for params in ({}, QUICK):
+        Counting.fits = 0
+        fitted = kind(Counting(), **WHO, **params).fit(D.X, D.y)
+        assert fitted.n_fits_ == Counting.fits
+    assert Counting.columns == set(D.X.columns) - {"group"}
+    if kind is ParityWeigher:
+        assert Counting.fits == 0
+
+
+def test_the_ledger_of_weights_adds_up():
+    weigher = ParityWeigher(**WHO, **QUICK)
+    given = np.arange(300) % 3 + 0.5
+    weigher.fit(D.X, D.y, sample_weight=given)
+    frame = weigher.frame()
+    assert list(frame) == ["group", "label", "rows", "weight", "total_before", "total_after", "why"]
+    assert frame["rows"].sum() == 300
+    assert frame["total_before"].sum() == pytest.approx(given.sum())
+    assert frame["total_after"].sum() == pytest.approx(given.sum()) == weigher.sample_weight_.sum()
+    for line in frame.itertuples():
+        rows = ((D.X["group"] == "a") == (line.group == "a")) & (line.label == D.y)
+        assert_allclose(weigher.sample_weight_[rows], given[rows] * line.weight)
+        more = "fewer" if line.group == "a" else "more"
+        assert line.why == f"{more} positive predictions for this group"
+    assert_allclose(weigher.factors_.ravel(), frame.sort_values("label")["weight"].to_numpy()[[0, 2, 1, 3]])
+
+
+def test_strength_0_changes_nothing():
+    weigher = ParityWeigher(**WHO, strengths={}).fit(D.X, D.y)
+    assert_allclose(weigher.sample_weight_, 1)
+    assert set(weigher.frame()["why"]) == {"unchanged"}
+    model = ProxyCorrection(LogisticRegression(), **WHO, strengths={}).fit(D.X, D.y)
+    alone = MitigatedClassifier(SensitiveRemover(**WHO), LogisticRegression()).fit(D.X, D.y)
+    assert_allclose(model.predict_proba(D.X), alone.predict_proba(D.X))
+    assert_array_equal(model.predict(D.X), alone.predict(D.X))
+
+
+def test_scores_rise_with_the_margin_and_agree_with_the_prediction():
+    model = ProxyCorrection(LogisticRegression(), **WHO, strengths={"demographic_parity": 1.8}).fit(D.X, D.y)
+    margin, score = model.decision_function(D.X), model.predict_proba(D.X)
+    assert_allclose(score.sum(axis=1), 1)
+    assert score.min() >= 0
+    assert (np.diff(score[np.argsort(margin), 1]) >= 0).all()
+    assert_array_equal(model.predict(D.X), (score[:, 1] > 0.5).astype(int))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_libraries_arrays_and_an_attribute_beside_the_table_give_the_same(kind, library):
+    expected = kind(LogisticRegression(), **WHO, random_state=0).fit(D.X, D.y)
+    there = clone(expected).fit(to_library(D.X, library), D.y.to_numpy())
+    assert there.strengths_ == expected.strengths_
+    beside = kind(LogisticRegression(), privileged="a", random_state=0)
+    rest = D.X.drop(columns="group")
+    beside.fit(to_library(rest, library), D.y.to_numpy(), sensitive_features=D.X["group"])
+    assert beside.strengths_ == expected.strengths_
+    if kind is ProxyCorrection:
+        for rows in (D.X, rest):
+            assert_allclose(there.predict_proba(to_library(rows, library)), expected.predict_proba(D.X))
+        assert_allclose(beside.predict_proba(to_library(rest, library)), expected.predict_proba(D.X))
+
+
+def test_an_array_may_lack_the_column_too():
+    X = np.column_stack([D.X["group"] == "a", D.X["skill"], D.X["commute"]]).astype(float)
+    model = ProxyCorrection(LogisticRegression(), sensitive=0, privileged=1, **QUICK).fit(X, D.y)
+    assert_array_equal(model.predict(X), model.predict(X[:, 1:]))
+    with pytest.raises(ValueError, match="X has 1 features, but ProxyCorrection is expecting 3"):
+        model.predict(X[:, :1])
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_rows_of_no_group_are_learned_from_but_not_compared(kind):
+    X = BIG.X.assign(group=BIG.X["group"].where(np.arange(1500) > 99))
+    fitted = kind(LogisticRegression(), **WHO, **LIMITS).fit(X, BIG.y)
+    assert fitted.strengths_["demographic_parity"] > 0
+    if kind is ParityWeigher:
+        assert (fitted.sample_weight_[:100] == 1).all()
+        assert fitted.frame()["rows"].sum() == 1400
+    else:
+        assert fitted.predict(X).shape == (1500,)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_with_more_groups_the_privileged_stand_against_the_rest_and_the_widest_gap_falls(kind):
+    rng = np.random.default_rng(0)
+    group = np.where(BIG.X["group"] == "a", "a", rng.choice(["b", "c"], 1500))
+    fitted = kind(LogisticRegression(), **WHO, **LIMITS).fit(BIG.X.assign(group=group), BIG.y)
+    found = fitted.out_of_fold_["demographic_parity"]
+    assert found["after"] < found["before"]
+    if kind is ParityWeigher:
+        assert fitted.frame()["group"].nunique() == 2
+        assert fitted.factors_.shape == (2, 2)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_labels_may_be_words_and_either_may_be_positive(kind):
+    words = np.where(BIG.y == 1, "a yes", "no")
+    plain = kind(LogisticRegression(), **WHO, **LIMITS).fit(BIG.X, BIG.y)
+    named = kind(LogisticRegression(), **WHO, **LIMITS, positive="a yes").fit(BIG.X, words)
+    assert named.strengths_ == plain.strengths_
+    if kind is ParityWeigher:
+        assert_allclose(named.sample_weight_, plain.sample_weight_)
+        return
+    assert named.classes_.tolist() == ["a yes", "no"]
+    assert_array_equal(named.predict(BIG.X) == "a yes", plain.predict(BIG.X) == 1)
+    assert_allclose(named.predict_proba(BIG.X)[:, 0], plain.predict_proba(BIG.X)[:, 1])
+    assert_allclose(named.decision_function(BIG.X), -plain.decision_function(BIG.X))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_weights_count_as_repeated_rows(kind):
+    weight = np.arange(300) % 3 + 1
+    rows = np.repeat(np.arange(300), weight)
+    once = kind(LogisticRegression(), **WHO, **QUICK).fit(D.X, D.y, sample_weight=weight)
+    often = clone(once).fit(D.X.iloc[rows], D.y.iloc[rows])
+    if kind is ParityWeigher:
+        assert_allclose(once.factors_, often.factors_)
+    else:
+        assert_allclose(once.rule_weights_, often.rule_weights_)
+
+
+def test_a_pipeline_that_names_the_column_keeps_it_with_one_value():
+    model = ProxyCorrection(naming(), **WHO, **LIMITS).fit(BIG.X, BIG.y)
+    for rows in (REST, BIG.X.assign(group="b")):
+        assert_array_equal(model.predict_proba(BIG.X), model.predict_proba(rows))
+    weigher = ParityWeigher(naming(), **WHO, **QUICK)
+    held = MitigatedClassifier(weigher, naming(), drop_sensitive=True).fit(BIG.X, BIG.y)
+    assert_array_equal(held.predict_proba(BIG.X), held.predict_proba(REST))
+
+
+@pytest.mark.parametrize("method", [Reweigher(**WHO), ParityWeigher(**WHO, **QUICK)], ids=["plain", "parity"])
+def test_any_method_can_be_trained_without_the_column(method):
+    model = MitigatedClassifier(method, LogisticRegression(), drop_sensitive=True).fit(D.X, D.y)
+    weights = clone(method).fit(D.X, D.y).sample_weight_
+    rest = D.X.drop(columns="group")
+    expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, D.y, sample_weight=weights)
+    assert_array_equal(model.predict_proba(D.X), expected.predict_proba(rest))
+    assert_array_equal(model.predict_proba(rest), expected.predict_proba(rest))
+    with pytest.raises(InputError, match=r"drop_sensitive=True goes with .*, not with CorrelationRemover"):
+        MitigatedClassifier(CorrelationRemover(**WHO), LogisticRegression(), drop_sensitive=True).fit(
+            D.X, D.y
+        )
+
+
+# FairSHAPClassifier
+
+
+def repair(estimator=None, **params):
+    return FairSHAP(estimator or LogisticRegression(), **WHO, threshold=0.01, random_state=0, **params)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [None, "auto", Reweigher(strength=2.0), ParityWeigher(**QUICK)],
+    ids=["none", "auto", "squared", "given"],
+)
+def test_the_classifier_weighs_the_repaired_table_and_forgets_the_column(weights):
+    model = FairSHAPClassifier(repair(), weights=weights, drop_sensitive=True).fit(D.X, D.y)
+    X_fair, _ = repair().fit_resample(D.X, D.y)
+    assert not X_fair.equals(D.X)
+    method = clone(weights).set_params(**WHO) if hasattr(weights, "fit") else None
+    if weights == "auto":
+        method = ParityWeigher(LogisticRegression(), **WHO, random_state=0)
+        # Its limits are those of recorded rows, and against the model of the recorded table.
+        method._fit(method._read(X_fair, D.y, None, None), judged=D.X)
+        assert method.n_fits_ >= 12
+    elif method is not None:
+        method.fit(X_fair, D.y)
+    sample_weight = None if method is None else method.sample_weight_
+    rest = X_fair.drop(columns="group")
+    expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, D.y, sample_weight=sample_weight)
+    rows = D.X.drop(columns="group")
+    assert_array_equal(model.predict_proba(D.X), expected.predict_proba(rows))
+    assert_array_equal(model.predict_proba(rows), expected.predict_proba(rows))
+    assert metrics.discriminative_risk(model, D.X, **WHO) == 0
+    if method is None:
+        assert model.weights_ is None
+    else:
+        assert_array_equal(model.weights_.sample_weight_, sample_weight)
+
+
+def test_weights_multiply_those_of_rows_and_counterfactuals():
+    model = FairSHAPClassifier(repair(counterfactuals="edited"), weights=Reweigher())
+    given = np.arange(300) % 2 + 1.0
+    model.fit(D.X, D.y, sample_weight=given)
+    assert model.weights_.sample_weight_.sum() == pytest.approx(given.sum())
+    assert len(model.weights_.sample_weight_) == 300 + len(model.repair_.counterfactual_of_)
+
+
+def test_an_attribute_beside_the_table_is_weighed_by():
+    rest = D.X.drop(columns="group")
+    params = {"weights": ParityWeigher(**QUICK), "drop_sensitive": True}
+    fair = FairSHAP(LogisticRegression(), privileged="a", threshold=0.01, random_state=0)
+    model = FairSHAPClassifier(fair, **params).fit(rest, D.y, sensitive_features=D.X["group"])
+    assert len(np.unique(model.weights_.sample_weight_)) == 4
+    assert model.predict(rest).shape == (300,)
+
+
+def test_a_regressor_can_go_without_the_column_too():
+    pay = D.X["skill"] * (1 + (D.X["group"] == "a") / 4)
+    fair = FairSHAP(DecisionTreeRegressor(max_depth=6), **WHO, matcher=NearestMatcher(bins=2))
+    model = FairSHAPRegressor(fair, drop_sensitive=True).fit(D.X, pay)
+    assert len(model.repair_.edits_) > 0
+    assert_array_equal(model.predict(D.X), model.predict(D.X.drop(columns="group")))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_what_cannot_be_used_is_an_error(kind):
+    y = D.y
+    for params, error, match in (
+        ({"minimize": "dp"}, InputError, "minimize='dp' is not known"),
+        ({"strengths": {"dp": 1}}, InputError, "strengths=.* must map some of 'demographic_parity'"),
+        ({"strengths": {"demographic_parity": "a"}}, InputError, "strengths='a' is not a number"),
+        ({"max_accuracy_drop": -1}, InputError, "max_accuracy_drop=-1 must be a number from 0 on"),
+        ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),
+        ({"estimator": LinearSVC()}, ModelError, "LinearSVC has no predict_proba"),
+        ({"estimator": FrozenEstimator(LogisticRegression())}, ModelError, "cannot be fitted on folds"),
+    ):
+        with pytest.raises(error, match=match):
+            kind(**{"estimator": LogisticRegression(), **WHO, **params}).fit(D.X, y)
+    with pytest.raises(TargetError, match="y holds 3 labels; parity weights are for two"):
+        kind(LogisticRegression(), **WHO).fit(D.X, np.arange(300) % 3)
+    with pytest.raises(InputError, match="rows of both labels in both groups"):
+        kind(LogisticRegression(), **WHO).fit(D.X, (D.X["group"] == "a").astype(int))
+    with pytest.raises(ModelError, match="sample_weight is given, but KNeighborsClassifier takes no"):
+        kind(KNeighborsClassifier(), **WHO).fit(D.X, y, sample_weight=np.ones(300))
+
+
+def test_weights_that_nobody_uses_are_an_error():
+    with pytest.raises(ModelError, match=r"KNeighborsClassifier takes no sample_weight.* after Reweigher"):
+        FairSHAPClassifier(repair(KNeighborsClassifier()), weights=Reweigher()).fit(D.X, D.y)
+    with pytest.raises(InputError, match="weights='all' must be None, 'auto', or a Reweigher"):
+        FairSHAPClassifier(repair(), weights="all").fit(D.X, D.y)
+
+
+def test_a_saved_correction_predicts_the_same_and_holds_no_row():
+    X = D.X.assign(skill=D.X["skill"] + np.pi)
+    model = ProxyCorrection(LogisticRegression(), **WHO, **QUICK).fit(X, D.y)
+    saved = pickle.dumps(model)
+    assert not any(value.tobytes() in saved for value in X["skill"].to_numpy())
+    assert len(saved) < 16_000
+    assert_array_equal(pickle.loads(saved).predict(X), model.predict(X))  # noqa: S301 - written here
+
+
+@pytest.mark.parametrize("kind", [ParityWeigher, Reweigher])
+def test_a_saved_weigher_does_not_tell_the_weight_of_single_rows(kind):
+    weigher = kind(**WHO).set_params(**QUICK if kind is ParityWeigher else {}).fit(D.X, D.y)
+    loaded = pickle.loads(pickle.dumps(weigher))  # noqa: S301 - written here
+    assert not hasattr(loaded, "sample_weight_")
+    assert_array_equal(loaded.factors_, weigher.factors_)
+
+
+def test_input_is_not_modified(searched):
+    X, y = BIG.X.copy(), BIG.y.copy()
+    clone(searched).fit(X, y)
+    pd.testing.assert_frame_equal(X, BIG.X)
+    pd.testing.assert_series_equal(y, BIG.y)
