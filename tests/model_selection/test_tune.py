@@ -223,7 +223,7 @@ def test_classifiers_and_methods_of_the_user_s_can_be_tried():
     assert lines.loc["edits", "edits"] == 20
     assert lines["kind"].to_dict() == {
         "baseline": "baseline", "drop the column": "column dropped", "edits": "cells",
-        "weights": "reweighing", "blind": "cells", "other": "reweighing",
+        "weights": "reweighing", "blind": "cells and weights", "other": "reweighing",
     }  # fmt: skip
     assert not lines.loc["blind", "needs_attribute"]
 
