@@ -499,10 +499,21 @@ def test_both_routes_have_the_same_report(audit, monkeypatch):
 def test_an_attribute_beside_the_table_is_reported():
     X, y = hostile_table(120)
     model = FairSHAP(LogisticRegression(), privileged="m", threshold=0.005, random_state=0)
-    model.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])
+    bare = X.drop(columns="sex")
+    model.fit(bare, y, sensitive_features=X["sex"])
     report = model.report()
-    assert "so no retrained model sees it" in report.html
+    assert "do not see the attribute, so their DR is 0" in report.html
     assert "(not a column of the table)" in report.html
+    with pytest.raises(InputError, match="give sensitive_features_test too"):
+        model.report(X_test=bare, y_test=y)
+    tested = model.report(X_test=bare, y_test=y, sensitive_features_test=X["sex"])
+    for found in (report, tested):
+        lines = found.data.measure_lines()
+        # What is compared would be deployed: the model before the repair does not see the attribute either.
+        assert lines["dr"]["before"] == lines["dr"]["after"] == [0, 0, 0]
+        assert 0 < lines["accuracy"]["before"][0] < 1
+    expected = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(bare, y).predict(bare)
+    assert tested.data.measure_lines()["accuracy"]["before"][0] == pytest.approx((expected == y).mean())
 
 
 def test_a_model_that_was_given_fitted_is_judged_on_rows_that_it_has_not_seen():

@@ -122,17 +122,20 @@ class Ranking:
         return allowed
 
     def beaten(self, eligible: Bools, is_slow: Bools) -> Bools:
-        """Say which candidates are surely beyond the limits, or surely worse than the best within them.
+        """Say which candidates are surely beyond the limits, or surely worse than one surely within them.
 
         What is slow has to be the best so far to be gone on with: only if it beat all that is simpler by more
         than chance would it be recommended.
         """
         beaten = np.zeros(len(self.names), dtype=np.bool_)
+        # What is best at the edge of the limits may be beyond them in the end.
+        among = eligible & self.is_allowed()
         for name, most in self.limits.drops:
             level, column = self._signed(name), [_NAMES.index(name)]
             errors = _errors(self._covariance(column)[:, 0, :, 0], 0, self.measures.floor[:, column[0]])
-            beaten |= level[0] - level - most > _SURE * errors
-        among = eligible & self.is_allowed() & ~beaten
+            excess = level[0] - level - most
+            beaten |= excess > _SURE * errors
+            among &= ~(excess > -_SURE * errors)
         if among.any():
             best = self._first(among, self.value)
             sure = np.where(is_slow, 0.0, _SURE)
