@@ -171,6 +171,8 @@ class Evaluation:
         Which rows were held out, in a sentence.
     by : {"method", "name", "budget"}
         What the names are: the first column of every frame.
+    rows : HeldOut or None
+        Of methods, what each does on every held-out row, which evidence is made from.
     """
 
     names: tuple[Any, ...]
@@ -182,6 +184,7 @@ class Evaluation:
     folds: Folds | None = None
     how: str = ""
     by: Literal["method", "name", "budget"] = "method"
+    rows: HeldOut | None = None
 
     def __repr__(self) -> str:
         return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
@@ -200,6 +203,8 @@ class Evaluation:
         raw_dr = np.array([np.nanmean(np.concatenate(one)) for one in risks])
         nothing = np.zeros(len(names))
         known = {"edits": nothing, "share": nothing, **known}
+        if known.get("by", "method") == "method":
+            known["rows"] = HeldOut.of(models, len(groups))
         return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
     @property

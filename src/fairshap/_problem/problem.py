@@ -76,7 +76,7 @@ class Problem:
         own = table = Table.read(X)
         added: list[Any] = []
         if sensitive_features is None:
-            columns = _find_columns(sensitive, own)
+            columns = find_columns(sensitive, own)
             groups = Groups.read(own, columns, privileged, **options)
         else:
             alone = _read_beside(sensitive_features, own, sensitive)
@@ -143,7 +143,8 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
     return [sensitive]
 
 
-def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+def find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+    """Return the positions of the attribute, or of several, in a table."""
     if sensitive is None:
         raise _wrong_column(
             "sensitive is not given. Name the sensitive column of X, which has "

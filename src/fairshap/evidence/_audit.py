@@ -1,0 +1,457 @@
+"""The audit of a model or a table, and the evidence of a repair."""
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fairshap._crossval import Evaluation
+from fairshap._frames import Table, open_store, read_column, show
+from fairshap._messages import listing
+from fairshap._models import default_estimator, is_frozen, takes_quantities
+from fairshap._problem import Privileged, Problem, Target, read_attribute, warn_of_copies
+from fairshap._problem.problem import find_columns
+from fairshap._typing import Floats, Native
+from fairshap.attribution._explain import explain_matched
+from fairshap.attribution._explanation import default_threshold, make_explainer
+from fairshap.edits import EditConstraints, Threshold
+from fairshap.edits._certificate import certify
+from fairshap.edits._recipe import Recipe
+from fairshap.evidence._evidence import Evidence, figures_of
+from fairshap.evidence._figures import Figure, Level, auc, average, share
+from fairshap.evidence._gates import read_conditions
+from fairshap.evidence._held import Held, Seen, ask_fitted, cross_validate, labels_of, mean_scores, name_of, trainer
+from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
+from fairshap.evidence._proxies import find_proxies
+from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
+from fairshap.evidence._tables import Split, group_rows, splits_of
+from fairshap.evidence._words import answers, limits
+from fairshap.exceptions import FairshapWarning, InputError, ModelError
+from fairshap.matching._match import match_rows
+from fairshap.report import ReportData, evaluate_repair
+
+
+def audit(
+    model: Any,
+    X: Native,
+    y: Any,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    positive: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    threshold: float | None = None,
+    fail_if: Iterable[str] = (),
+    n_folds: int | None = None,
+    n_repeats: int | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **about: Any,
+) -> Evidence:
+    """Return evidence of how a model treats groups of people; nothing is changed.
+
+    Who is selected how often, how the model errs about each group, what changes when only the sensitive
+    attribute does, and which columns stand for it: all with 95 % intervals.
+
+    Parameters
+    ----------
+    model : estimator or None
+        A fitted model is judged as it is, on all rows: give rows that it was not trained on. An unfitted
+        estimator, or None for scikit-learn's histogram gradient boosting, is trained on folds of the table as
+        a stand-in, and each row is judged by a model that did not see it. A model that does not take the
+        sensitive column is audited too.
+    X, y : data frame or array, array-like
+        The table and its target: two labels, several, or a quantity.
+    sensitive : column name, or position for an array, or a list of them
+        The sensitive attribute. Several have tables of their own and one of their combinations.
+    privileged : value, list of values, pandas.Interval or function, optional
+        The privileged values, which treatment and proxies are about. By default the group that has the
+        favorable label most often. A quantity such as age needs it. Rates are always compared with those of the
+        most favored group.
+    positive : label, optional
+        The favorable label; by default the larger of two.
+    sensitive_features : array-like, optional
+        The attribute, if it is not a column of X. The model does not see it then.
+    sample_weight : array-like, optional
+        Survey or sample weights, for all figures of groups, outcomes and errors.
+    threshold : float, optional
+        The smallest Shapley value of a cell that is counted; by default 0.05.
+    fail_if : sequence of str, optional
+        Tests such as ``"impact_ratio < 0.8"``; see ``Evidence.figures`` for the names.
+    n_folds, n_repeats, random_state, n_jobs, verbose
+        As of :func:`fairshap.evaluate`.
+    **about
+        ``title``, ``by``, ``purpose``, ``sign_off``, ``date``, ``command``, ``data`` (what the table is called),
+        ``target`` (what the target is called), ``checksum``, ``model_checksum``, ``note``, ``ids`` (names of the
+        rows) and ``redact``.
+
+    Examples
+    --------
+    >>> from fairshap import audit, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> evidence = audit(None, d.X, d.y, sensitive=d.sensitive, n_folds=2, random_state=0)
+    >>> evidence.groupings[0].labels[0].most_favored
+    '1'
+    """
+    about = _About.check(about)
+    conditions = read_conditions(fail_if)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max)) if random_state is None else random_state
+    is_given = model is not None and _is_fitted(model)
+    X = open_store(X).native
+    X = _columns_of(model, X, sensitive) if is_given and sensitive_features is None else X
+    note = ""
+    is_quantity = None if model is None else takes_quantities(model)
+    if privileged is None:
+        privileged, note = favored(X, y, sensitive, sensitive_features, positive, is_quantity)
+    problem = Problem.read(
+        X,
+        y,
+        sensitive=sensitive,
+        privileged=privileged,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        positive=positive,
+        is_quantity=is_quantity,
+        is_fitted=False,
+        min_group_size=1,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FairshapWarning)
+        warn_of_copies(problem)
+        if is_given:
+            seen, folds, made = Seen.by(model, problem), None, model
+            held = ask_fitted(model, seen)
+        else:
+            own = tuple(range(len(problem.own.names)))
+            seen = Seen(problem, own, sees=not problem.added)
+            estimator = default_estimator(seed, problem.y.classes is None) if model is None else model
+            held, folds = cross_validate(estimator, seen, n_folds, n_repeats, seed, verbose)
+            rows = np.arange(problem.table.n_rows)
+            made = trainer(estimator, seen)(seen.rows(rows), rows)
+        run = {"random_state": seed, "n_jobs": n_jobs, "verbose": verbose}
+        data = _explain(made, problem, threshold, run) if seen.sees else None
+    messages = [str(one.message) for one in caught if isinstance(one.message, FairshapWarning)]
+    for one in caught:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    parts = _Parts(problem, held, data, made, is_given, seed, folds, note, tuple(messages), about)
+    return parts.evidence(conditions, [])
+
+
+class _About(dict[str, Any]):
+    """What is said about an audit: names, dates, who and why."""
+
+    KNOWN = {
+        "title": "Fairness audit",
+        "by": "",
+        "purpose": "",
+        "sign_off": "",
+        "date": None,
+        "command": "",
+        "data": "",
+        "target": None,
+        "checksum": None,
+        "model_checksum": None,
+        "note": None,
+        "ids": None,
+        "redact": False,
+    }
+
+    @classmethod
+    def check(cls, given: dict[str, Any]) -> "_About":
+        """Return what is said, and the defaults of the rest."""
+        for name in given:
+            if name not in cls.KNOWN:
+                raise InputError(f"audit takes no {name!r}; it takes {listing(cls.KNOWN, limit=20)}.", parameter=name)
+        return cls({**cls.KNOWN, **given})
+
+
+def _is_fitted(model: Any) -> bool:
+    """Say whether a model is fitted already."""
+    if is_frozen(model):
+        return True
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except TypeError as error:
+        raise ModelError(
+            f"{type(model).__name__} is no estimator: it has no fit. Give a scikit-learn style model, or None.",
+            parameter="estimator",
+        ) from error
+    return True
+
+
+def _columns_of(model: Any, X: Native, sensitive: Any) -> Native:
+    """Return the table with the columns that a fitted model takes, and the sensitive ones."""
+    names = getattr(model, "feature_names_in_", None)
+    store = open_store(X)
+    known = {str(name): k for k, name in enumerate(store.names)}
+    if names is None or Table.read(X).is_array or not all(str(name) in known for name in names):
+        return X
+    columns = [known[str(name)] for name in names]
+    asked = [store.position(name) for name in (sensitive if isinstance(sensitive, list) else [sensitive])]
+    columns += [column for column in asked if column not in columns]
+    return X if columns == list(range(len(store.names))) else store.compose(columns)
+
+
+def favored(
+    X: Native, y: Any, sensitive: Any, sensitive_features: Any, positive: Any, is_quantity: bool | None
+) -> tuple[Any, str]:
+    """Return the group that has the favorable label most often, and a sentence that says so.
+
+    Of a quantity it is the group of the highest mean, of several labels without a favorable one the largest.
+    """
+    if sensitive_features is None:
+        table = Table.read(X)
+        columns: Sequence[int] = find_columns(sensitive, table)
+    else:
+        table = Table.read(read_column(sensitive_features, "sensitive"))
+        columns = range(len(table.names))
+    code, values, _ = read_attribute(table, columns)
+    target = Target.read(y, table.n_rows, positive, None, is_quantity)
+    known = code >= 0
+    counts = np.bincount(code[known], minlength=len(values))
+    if target.classes is None:
+        level, how = np.asarray(target.values, dtype=np.float64), "the highest mean target"
+    elif target.positive is not None:
+        level, how = (target.values == target.positive_value) * 1.0, "the favorable label most often"
+    else:
+        level, how = np.ones(table.n_rows), "the most rows"
+    sums = np.bincount(code[known], level[known], len(values))
+    enough = counts >= min(30, counts.max())
+    rates = sums if how == "the most rows" else sums / counts
+    best = int(np.argmax(np.where(enough, rates, -np.inf)))
+    name = values[best]
+    return name, f"No privileged group was given; {_shown(name)} has {how} and is taken for it."
+
+
+def _shown(value: Any) -> str:
+    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _explain(model: Any, problem: Problem, threshold: float | None, run: dict[str, Any]) -> ReportData:
+    """Return the model explained on the table, and the edits that a repair would make."""
+    explainer = make_explainer(None)
+    reach = default_threshold(problem.target) if threshold is None else threshold
+    options = explainer.options(reach, run["random_state"], run["n_jobs"], run["verbose"])
+    plan = match_rows(problem, "nearest", **run)
+    explanation = explain_matched(model, problem, plan, explainer.players(problem.own), options)
+    recipe = Recipe(Threshold(threshold), EditConstraints())
+    edits = recipe.selector.select(explanation, recipe.constraints)
+    certificate = certify(explanation, edits, edits.apply(problem.own.native))
+    return ReportData(explanation, recipe, edits, certificate, problem.y, is_audit=True)
+
+
+class _Parts:
+    """All that evidence is made of."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        held: Held,
+        data: ReportData | None,
+        model: Any,
+        is_given: bool,
+        seed: Any,
+        folds: Any,
+        note: str,
+        messages: tuple[str, ...],
+        about: dict[str, Any],
+    ) -> None:
+        self.problem, self.held, self.data, self.model = problem, held, data, model
+        self.is_given, self.seed, self.about = is_given, seed, about
+        self.splits = splits_of(problem)
+        names = [show(problem.table.names[column], 60) for column in problem.columns]
+        target = problem.y
+        self.setting = Setting(
+            target=str(about["target"] or "target"),
+            positive=show(target.positive_value, 60) if target.positive is not None else "",
+            labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
+            rows=problem.own.n_rows,
+            columns=tuple(show(name, 60) for name in problem.own.names),
+            sensitive=tuple(names),
+            privileged=problem.side_names[1],
+            privileged_note=note,
+            is_weighted=problem.sample_weight is not None,
+            sees_attribute=data is not None,
+            how=held.how,
+            folds=None if folds is None else folds.n_folds,
+            repeats=None if folds is None else folds.n_repeats,
+            messages=messages,
+        )
+
+    def evidence(self, conditions: Sequence[Any], models: Sequence[Held], **repaired: Any) -> Evidence:
+        """Return the evidence; ``models`` are those before and after a repair."""
+        held, data, setting, about = self.held, self.data, self.setting, self.about
+        groupings = tuple(group_rows(split, held) for split in self.splits)
+        columns = column_risks(data)
+        ids = np.arange(len(held.risk)) if about["ids"] is None else about["ids"]
+        unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
+        treatment = treat(held, self.splits[-1], unit, columns, ids)
+        risk = {} if data is None else _shares(data)
+        proxies = find_proxies(self.problem, int(self.seed or 0), risk, {})
+        performance = perform(held)
+        ledger = repaired.get("ledger", "")
+        mitigation = None
+        if data is not None and not data.is_audit:
+            mitigation = mitigate(data, models, self.splits, ledger, repaired.get("added", 0))
+        figures = figures_of(groupings, setting, performance, treatment, proxies)
+        return Evidence(
+            about["title"],
+            self._provenance(ledger, repaired.get("repaired", "")),
+            setting,
+            answers(setting, groupings, treatment, proxies, mitigation),
+            groupings,
+            performance,
+            treatment,
+            proxies,
+            tuple(condition.check(figures) for condition in conditions),
+            mitigation,
+            limits(setting, groupings, treatment, not self.is_given),
+            data,
+            about["note"],
+            about["redact"],
+        )
+
+    def _provenance(self, ledger: str, repaired: str) -> Provenance:
+        about, model = self.about, self.model
+        checksum = about["model_checksum"]
+        if checksum is None:
+            checksum = checksum_of_model(model) if self.is_given else ""
+        return Provenance(
+            data=about["data"],
+            data_sha256=about["checksum"] or checksum_of(self.problem.own),
+            model=name_of(model),
+            model_sha256=checksum,
+            is_stand_in=not self.is_given,
+            ledger_sha256=ledger,
+            repaired_sha256=repaired,
+            versions=versions(model),
+            seed=None if self.seed is None else int(self.seed),
+            command=about["command"],
+            date=about["date"] or today(),
+            by=about["by"],
+            purpose=about["purpose"],
+            sign_off=about["sign_off"],
+        )
+
+
+def _shares(data: ReportData) -> dict[Any, float]:
+    """Return each column's share of the Shapley values of the risk, by size."""
+    explanation = data.explanation
+    size, features = explanation.mean_sizes(), explanation.features
+    total = float(size.sum())
+    of = zip(features.columns, features.of_column.tolist(), strict=True)
+    return {name: float(size[k] / total) if total else 0.0 for name, k in of}
+
+
+def perform(held: Held) -> dict[str, Figure]:
+    """Return how good the model is on all rows together."""
+    n, weight = len(held.weight), held.weight
+    every = np.ones(n)
+    if not held.labels:
+        target, errors = held.true[:, 0], held.predicted[:, 0] - held.true[:, 0]
+        return {"mean_absolute_error": average(np.abs(errors), every, weight).figure(), "r2": _r2(target, errors, weight)}
+    found = {"accuracy": share(held.right, every, weight).figure()}
+    if len(held.labels) == 1:
+        folds = [(at, scores[:, 0]) for at, scores in held.folds]
+        found["auc"] = auc(held.true[:, 0], folds, every > 0, weight).figure()
+    return found
+
+
+def _r2(target: Floats, errors: Floats, weight: Floats) -> Figure:
+    every = np.ones(len(target))
+    mean = average(target, every, weight).value
+    squared, total = average(errors**2, every, weight), average((target - mean) ** 2, every, weight)
+    value = 1 - squared.value / total.value
+    moves = -(squared.moves - (1 - value) * total.moves) / total.value
+    return Level(value, squared.size, moves, is_share=False).figure()
+
+
+# ---- the evidence of a repair
+
+
+def audit_repair(
+    fitted: Any,
+    X_test: Native | None,
+    y_test: Any,
+    positive: Any,
+    evaluation: Any,
+    tuning: Any,
+    fail_if: Iterable[str],
+    about: dict[str, Any],
+    **repaired: Any,
+) -> Evidence:
+    """Return the evidence of a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
+    about, conditions = _About.check(about), read_conditions(fail_if)
+    problem = fitted.explanation_.problem
+    target = problem.y
+    if positive is not None:
+        read = Target.read(target.values, len(target.values), positive, is_quantity=target.classes is None)
+        target = replace(target, positive=read.positive)
+    problem = replace(problem, target=target)
+    # A threshold that was found by trying several is the one to report.
+    recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
+    not_measured, judged = "", problem
+    if evaluation is None:
+        evaluation, not_measured, judged = evaluate_repair(fitted, problem, recipe, X_test, y_test)
+    elif X_test is not None:
+        raise InputError("evaluation has the held-out measures already; leave X_test out.")
+    elif len(evaluation.measures.values) < 2:
+        raise InputError("evaluation has one model only; give one with two, before and after the repair.")
+    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
+    data = ReportData(*made, target, evaluation, not_measured, tuning)
+    seed = fitted.random_state if isinstance(fitted.random_state, (int, np.integer)) else None
+    models = [] if evaluation is None else held_of(evaluation, judged)
+    if models:
+        held, folds = models[0], evaluation.folds
+    else:
+        model = fitted.estimator
+        seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
+        held, folds = ask_fitted(fitted.model_, seen), None
+        del model
+    about["command"] = about["command"] or f"{fitted!r}.fit_resample(X, y)"
+    is_given = is_frozen(fitted.estimator) and fitted.estimator is not None
+    parts = _Parts(judged, held, data, fitted.model_, is_given, seed, folds, "", (), about)
+    ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
+    repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
+    return parts.evidence(conditions, models, **repaired)
+
+
+def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
+    """Return what the first two models of an evaluation do on the rows of a problem."""
+    rows = evaluation.rows
+    if rows is None or len(rows.true) != problem.own.n_rows:
+        raise InputError("evaluation does not hold the rows of this table; give what evaluate returned for it.")
+    labels = tuple(show(label, 60) for label in labels_of(problem))
+    found = []
+    for k in range(2):
+        folds = [(at, scores[k][:, None]) for at, scores in rows.folds]
+        predicted = rows.predicted[k][:, None]
+        found.append(
+            Held(
+                labels,
+                rows.true[:, None],
+                predicted,
+                np.where(rows.true > 0, predicted[:, 0], 1 - predicted[:, 0]),
+                folds,
+                mean_scores(folds, predicted.shape),
+                bool(rows.is_probability[k]),
+                rows.risk[k],
+                rows.flips[k],
+                np.ones(len(rows.true)),
+                True,
+                evaluation.how,
+                evaluation.noise if k == 0 else None,
+            )
+        )
+    return found
