@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fairshap._crossval import Evaluation
+from fairshap._crossval.trials import draw_seed
 from fairshap._frames import Table, open_store, read_column, show
 from fairshap._messages import listing
 from fairshap._models import default_estimator, is_frozen, takes_quantities
@@ -104,7 +104,7 @@ def audit(
     """
     about = _About.check(about)
     conditions = read_conditions(fail_if)
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max)) if random_state is None else random_state
+    seed = draw_seed(random_state)
     is_given = model is not None and _is_fitted(model)
     X = open_store(X).native
     X = _columns_of(model, X, sensitive) if is_given and sensitive_features is None else X
@@ -135,14 +135,16 @@ def audit(
             seen = Seen(problem, own, sees=not problem.added)
             estimator = default_estimator(seed, problem.y.classes is None) if model is None else model
             held, folds = cross_validate(estimator, seen, n_folds, n_repeats, seed, verbose)
+            if model is None:
+                estimator = default_estimator(random_state, problem.y.classes is None)
             rows = np.arange(problem.table.n_rows)
             made = trainer(estimator, seen)(seen.rows(rows), rows)
-        run = {"random_state": seed, "n_jobs": n_jobs, "verbose": verbose}
+        run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         data = _explain(made, problem, threshold, run) if seen.sees else None
     messages = [str(one.message) for one in caught if isinstance(one.message, FairshapWarning)]
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    parts = _Parts(problem, held, data, made, is_given, seed, folds, note, tuple(messages), about)
+    parts = _Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
     return parts.evidence(conditions, [])
 
 
@@ -268,7 +270,8 @@ class _Parts:
         about: dict[str, Any],
     ) -> None:
         self.problem, self.held, self.data, self.model = problem, held, data, model
-        self.is_given, self.seed, self.about = is_given, seed, about
+        self.is_given, self.about = is_given, about
+        self.seed = int(seed) if isinstance(seed, (int, np.integer)) else None
         self.splits = splits_of(problem)
         names = [show(problem.table.names[column], 60) for column in problem.columns]
         target = problem.y
@@ -298,7 +301,7 @@ class _Parts:
         unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
         treatment = treat(held, self.splits[-1], unit, columns, ids)
         risk = {} if data is None else _shares(data)
-        proxies = find_proxies(self.problem, int(self.seed or 0), risk, {})
+        proxies = find_proxies(self.problem, self.seed or 0, risk, {})
         performance = perform(held)
         ledger = repaired.get("ledger", "")
         mitigation = None
@@ -336,7 +339,7 @@ class _Parts:
             ledger_sha256=ledger,
             repaired_sha256=repaired,
             versions=versions(model),
-            seed=None if self.seed is None else int(self.seed),
+            seed=self.seed,
             command=about["command"],
             date=about["date"] or today(),
             by=about["by"],
@@ -410,18 +413,15 @@ def audit_repair(
         raise InputError("evaluation has one model only; give one with two, before and after the repair.")
     made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
     data = ReportData(*made, target, evaluation, not_measured, tuning)
-    seed = fitted.random_state if isinstance(fitted.random_state, (int, np.integer)) else None
     models = [] if evaluation is None else held_of(evaluation, judged)
     if models:
         held, folds = models[0], evaluation.folds
     else:
-        model = fitted.estimator
         seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
         held, folds = ask_fitted(fitted.model_, seen), None
-        del model
     about["command"] = about["command"] or f"{fitted!r}.fit_resample(X, y)"
     is_given = is_frozen(fitted.estimator) and fitted.estimator is not None
-    parts = _Parts(judged, held, data, fitted.model_, is_given, seed, folds, "", (), about)
+    parts = _Parts(judged, held, data, fitted.model_, is_given, fitted.random_state, folds, "", (), about)
     ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
     repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
     return parts.evidence(conditions, models, **repaired)

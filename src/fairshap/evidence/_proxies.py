@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from fairshap._frames import Table, show
-from fairshap._models.scorer import spread
+from fairshap._models.scorer import few_threads, spread
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints
 from fairshap.evidence._figures import Figure, auc
@@ -116,5 +116,6 @@ def _together(
         model = HistGradientBoostingClassifier(
             categorical_features=[few[k] for k in columns], max_iter=60, early_stopping=False, random_state=seed
         )
-        found.append(model.fit(X[train], target[train]).predict_proba(X[test])[:, 1])
+        with few_threads(model, X.size):
+            found.append(model.fit(X[train], target[train]).predict_proba(X[test])[:, 1])
     return found
