@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,29 @@ CELLS = st.text(st.sampled_from('ab01é漢,;\t"\r\n .'), max_size=6)
 def rows_of(data: bytes, delimiter: str = ",") -> list[list[str]]:
     text = data.decode("utf-8-sig")
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+
+
+def filled(rows: list[list[str]], data: bytes, delimiter: str) -> list[list[str]]:
+    """Return the rows that are more than delimiters."""
+    kept, place = [], 0
+    text = data.decode("utf-8-sig")
+    for row in rows:
+        bare = delimiter * (len(row) - 1)
+        while text[place] in "\r\n":
+            place += 1
+        is_bare = re.match(f"{bare}(?=[\r\n]|$)", text[place:])
+        kept += [] if is_bare else [row]
+        # Quoted in any way, a row has as many characters as the reader takes from here on.
+        place = len(bare) + place if is_bare else _end_of_row(text, place)
+    return kept
+
+
+def _end_of_row(text: str, place: int) -> int:
+    quoted = False
+    while place < len(text) and (quoted or text[place] not in "\r\n"):
+        quoted ^= text[place] == '"'
+        place += 1
+    return place
 
 
 @st.composite
@@ -58,8 +82,8 @@ def test_without_edits_every_byte_stays(drawn):
         source = _io.read(path, delimiter=delimiter)
         assert write_and_read(source, folder, None) == data
         expected = rows_of(data, delimiter)
-        assert list(source.document.names) == expected[0]
-        assert len(source.frame) == len(expected) - 1
+        assert list(source.document.names) == [" ".join(name.split()) for name in expected[0]]
+        assert len(source.frame) == len(filled(expected, data, delimiter)) - 1
 
 
 @given(delimited_files(), st.data())
@@ -77,10 +101,11 @@ def test_with_edits_only_those_cells_change_and_get_the_reference_s_text(drawn, 
         )
         out = write_and_read(source, folder, edits_of(source, cells))
     expected = rows_of(data, delimiter)
-    original = [list(row) for row in expected]
+    rows = filled(expected, data, delimiter)
+    original = [list(row) for row in rows]
     for at, column, reference in cells:
         place = source.document.names.index(column)
-        expected[at + 1][place] = original[reference + 1][place]
+        rows[at + 1][place] = original[reference + 1][place]
     assert rows_of(out, delimiter) == expected
     assert out.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import fairshap
-from fairshap.cli._options import name_option
+from fairshap.cli._options import INVOCATION, Invocation, name_option
 from fairshap.cli._output import visible
 from fairshap.cli.apply import apply
 from fairshap.cli.audit import audit
@@ -84,6 +84,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
+        INVOCATION.get().options = {name: value for name, value in given.items() if name != "context"}
         made = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -117,6 +118,7 @@ def _callback(
 
 def run(args: list[str]) -> int:
     """Run the command and return its exit code."""
+    INVOCATION.set(Invocation(args))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -43,6 +43,7 @@ def open_task(
     on: FoldOptions | None = None,
     *,
     trains: str = "",
+    needs_privileged: bool = True,
 ) -> tuple[CommandTable, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
@@ -54,7 +55,8 @@ def open_task(
     if files is not None:
         files.check()
     ledger = None if on is None else on.edits
-    problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
+    problem = open_problem(task, ledger, needs_privileged=needs_privileged)
+    run, path = output.run, Path(task.model)
     if files is not None:
         read = [problem.source.path, path, None if ledger is None else Path(ledger)]
         check_writable(files.written, force=files.force, sources=read)
@@ -70,6 +72,10 @@ def open_task(
         estimator = FrozenEstimator(model)
         if trains:
             check_trainable(estimator, trains)
+    told = problem.tell()
+    if told:
+        rows, columns = problem.X.shape
+        output.note(f"{problem.source.name}: {rows:,} rows, {columns} columns beside the target", told)
     for note in problem.notes:
         output.note(note)
     return problem, estimator
@@ -116,7 +122,7 @@ def _on_numbers(model: Any) -> Any:
     return make_pipeline(ColumnEncoder(), SimpleImputer(keep_empty_features=True), model)
 
 
-#: The models by name; the first is the default.
+#: The models by name.
 MODELS: dict[str, Callable[[RunOptions], Any]] = {
     "hist-gradient-boosting": lambda run: HistGradientBoostingClassifier(random_state=run.seed),
     "xgboost": lambda run: _xgboost(random_state=run.seed, n_jobs=run.jobs),
@@ -212,7 +218,9 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 def fit_to_table(model: Any, path: Path, problem: CommandTable) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
     the_model = f"the model {str(path)!r}"
-    names, columns = _feature_names(model), list(problem.X.columns)
+    names = _feature_names(model)
+    problem.take_back(names or ())
+    columns = list(problem.X.columns)
     if names is not None:
         _compare_columns(names, columns, the_model, problem)
         problem.X = problem.X[names]

@@ -2,17 +2,31 @@
 
 import csv
 import re
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
-from fairshap import Budget, FairSHAP, Iterative, OptimalSubset, Threshold
-from fairshap._messages import import_extra
-from fairshap.edits import EditConstraints
+# Looking a name up imports what it needs. The help and completion of options need none of it.
+import fairshap
+
+if TYPE_CHECKING:
+    from fairshap import FairSHAP
+    from fairshap.edits import EditConstraints
+
+
+@dataclass(slots=True)
+class Invocation:
+    """The command as it was given: its arguments, and the value of every option."""
+
+    arguments: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039
 
 #: The name of standard input and output.
 STANDARD = "-"
@@ -29,13 +43,18 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals delimiter drop editable encoding force frozen group matcher "
-    "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
-    "selector selectors sensitive target threshold"
+    "budget categorical counterfactuals decimal delimiter drop editable encoding force frozen group "
+    "header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective positive "
+    "privileged reject_if selector selectors sensitive sheet target thousands threshold"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
+#: The kinds of model; the first is the default.
+MODELS = ("hist-gradient-boosting", "xgboost", "lightgbm", "random-forest", "logistic", "svm")
 SELECTORS = ("threshold", "budget", "optimal", "iterative")
+_MATCHERS = ("nearest", "emd", "sinkhorn", "sliced")
+_REJECTIONS = ("none", "risk_rises", "label_less_likely")
+_GROUPS = ("both", "unprivileged", "privileged")
 
 _TABLE, _MODEL, _REPAIR, _MEASURING, _OUTPUT = "Table", "Model", "Repair", "Measuring", "Output"
 
@@ -48,6 +67,16 @@ def split(texts: Iterable[str] | None) -> list[str]:
     """
     items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
     return [item for item in items if item]
+
+
+def offer(values: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes a value, or the last one of a comma-separated list."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{value}" for value in values if value.startswith(last)]
+
+    return complete
 
 
 def name_option(text: str, parameter: str | None) -> str:
@@ -67,9 +96,9 @@ def option(default: Any, text: str, panel: str | None = None, *names: str, **mor
     return field(default=default, metadata={"shown": shown})
 
 
-def names_option(text: str, panel: str | None = None) -> Any:
+def names_option(text: str, panel: str | None = None, **more: Any) -> Any:
     """Return an option that takes a comma-separated list, likewise."""
-    return option(None, text, panel, metavar="A,B", callback=split)
+    return option(None, text, panel, metavar="A,B", callback=split, **more)
 
 
 def argument(text: str, metavar: str) -> Any:
@@ -104,10 +133,14 @@ class FileOptions:
     numeric: Texts = names_option("Columns that are numbers.", _TABLE)
     drop: Texts = names_option("Columns to leave out; the repaired file has them.", _TABLE)
     missing: Texts = names_option("Texts that mean a missing cell, such as ?.", _TABLE)
-    delimiter: str | None = option(
-        None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
+    sheet: str | None = option(None, "The sheet of a workbook: its name, or its number.", _TABLE)
+    header_row: int | None = option(
+        None, "The row with the names of the columns, counted from 1.", _TABLE, metavar="N", min=1
     )
-    encoding: str | None = option(None, "Of a text file, if not UTF-8.", _TABLE, metavar="NAME")
+    decimal: str | None = option(None, "The decimal sign: a point or a comma.", _TABLE, metavar="CHAR")
+    thousands: str | None = option(None, "What separates thousands.", _TABLE, metavar="CHAR")
+    delimiter: str | None = option(None, "What is between fields.", _TABLE, metavar="CHAR")
+    encoding: str | None = option(None, "Of a text file.", _TABLE, metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +148,33 @@ class TaskOptions(FileOptions):
     """The file, what its columns mean, and the model that is explained."""
 
     target: str | None = option(None, "The column to predict.", _TABLE, "--target", "-t")
-    sensitive: Texts = option(None, "The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
+    sensitive: Texts = option(
+        None, "The sensitive column, or several.", _TABLE, "--sensitive", "-s", metavar="A,B"
+    )
     privileged: Texts = option(
         None,
-        "Its privileged value; repeat for several values, or one for each sensitive column. LOW..HIGH for a "
-        "quantity such as age.",
+        "Its privileged value, or several; one for each sensitive column if there are several. LOW..HIGH for "
+        "a quantity such as age.",
         _TABLE,
         *("--privileged", "-p"),
+        metavar="A,B",
     )
-    positive: str | None = option(
-        None, "The favorable label of the target. Known for 0/1, true/false, yes/no.", _TABLE
+    positive: Texts = option(
+        None,
+        "The favorable label of the target, or several. Known for 0/1, true/false, yes/no.",
+        _TABLE,
+        metavar="A,B",
+    )
+    id: str | None = option(
+        None, "The column that names the rows: not part of the model, and in the ledger.", _TABLE
     )
     model: str = option(
-        "hist-gradient-boosting",
-        "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic or svm; or the file of a fitted "
-        "model, which is explained and never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
+        MODELS[0],
+        f"{', '.join(MODELS[:-1])} or {MODELS[-1]}; or the file of a fitted model, which is explained and "
+        "never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
         _MODEL,
         *("--model", "-m"),
+        autocompletion=offer(MODELS),
     )
     trust_pickle: bool = option(
         False,
@@ -174,9 +217,8 @@ class RunOptions:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The same for the Python functions; a progress bar is shown on a terminal, unless quiet."""
-        verbose = int(sys.stderr.isatty() and not self.quiet)
-        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": verbose}
+        """The same for the Python functions."""
+        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": int(not self.quiet)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +243,8 @@ class ReportOptions:
             return
         if self.report == STANDARD:
             raise typer.BadParameter("--report - is not taken; give a file")
+        from fairshap._messages import import_extra
+
         for module in ("jinja2", "matplotlib"):
             import_extra(module, "--report", "report")
 
@@ -229,22 +273,33 @@ class ConstraintOptions:
     frozen: Texts = names_option("Columns that are never edited.", _REPAIR)
     editable: Texts = names_option("The only columns that are edited.", _REPAIR)
     max_per_row: int | None = option(None, "Edits in a row, at most.", _REPAIR, min=1)
-    group: str = option("both", "Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
+    group: str = option(
+        "both",
+        "Whose rows are edited: both, unprivileged or privileged.",
+        _REPAIR,
+        autocompletion=offer(_GROUPS),
+    )
     reject_if: Texts = names_option(
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
         _REPAIR,
+        autocompletion=offer(_REJECTIONS),
     )
     plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
-    matcher: str = option("nearest", "How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)
+    matcher: str = option(
+        "nearest",
+        "How rows are matched: nearest, emd, sinkhorn or sliced.",
+        _REPAIR,
+        autocompletion=offer(_MATCHERS),
+    )
 
     def rejections(self) -> list[Any]:
         """Return when edits of a row are taken back, one for each name."""
         return [None if name == "none" else name for name in self.reject_if or ["none"]]
 
-    def constraints(self, reject_if: Any = None) -> EditConstraints:
+    def constraints(self, reject_if: Any = None) -> "EditConstraints":
         """Return the constraints that the options stand for."""
-        return EditConstraints(
+        return fairshap.EditConstraints(
             frozen=self.frozen or None,
             editable=self.editable or None,
             max_per_row=self.max_per_row,
@@ -264,7 +319,12 @@ class SelectorOptions:
         "several on folds.",
         _REPAIR,
     )
-    selector: str = option("threshold", "threshold, budget, optimal or iterative.", _REPAIR)
+    selector: str = option(
+        "threshold",
+        "threshold, budget, optimal or iterative.",
+        _REPAIR,
+        autocompletion=offer(SELECTORS),
+    )
     budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
     def params(self) -> dict[str, Any]:
@@ -285,25 +345,26 @@ class SelectorOptions:
             if name == "budget":
                 what = "a number of cells such as 500, or a share such as 0.01"
                 raise typer.BadParameter(f"--selector budget needs --budget: {what}")
-            selector = OptimalSubset(threshold) if name == "optimal" else Threshold(threshold)
+            is_optimal = name == "optimal"
+            selector = (fairshap.OptimalSubset if is_optimal else fairshap.Threshold)(threshold)
         else:
             if name == "optimal":
                 raise typer.BadParameter("--budget goes with threshold, budget and iterative, not optimal")
             budget = int(budget) if budget >= 1 and budget.is_integer() else budget
-            selector = Budget(budget, threshold=None if name == "budget" else threshold)
-        return {"selector": Iterative(selector) if name == "iterative" else selector}
+            selector = fairshap.Budget(budget, threshold=None if name == "budget" else threshold)
+        return {"selector": fairshap.Iterative(selector) if name == "iterative" else selector}
 
 
-def selector_of(repair: FairSHAP) -> tuple[str, Any]:
+def selector_of(repair: "FairSHAP") -> tuple[str, Any]:
     """Return the options --selector and --threshold of a repair."""
     selector: Any = repair.selector
     match selector:
         case None:
             return "threshold", repair.threshold
-        case Iterative():
+        case fairshap.Iterative():
             return "iterative", getattr(selector.selector, "threshold", None)
-        case OptimalSubset():
+        case fairshap.OptimalSubset():
             return "optimal", selector.cost
-        case Budget(threshold=None):
+        case fairshap.Budget(threshold=None):
             return "budget", None
     return "threshold", selector.threshold
