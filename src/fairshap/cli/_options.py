@@ -225,14 +225,25 @@ class RunOptions:
 class ReportOptions:
     """The report, and whether files are replaced."""
 
-    report: str | None = option(None, "A page of HTML with all that was found.", _OUTPUT, metavar="FILE")
+    report: str | None = option(
+        None,
+        "All that was found. The ending says the form: .html (a page), .md (a model card), .pdf, .json; several with "
+        "commas.",
+        _OUTPUT,
+        metavar="FILE",
+    )
     redact: bool = option(False, "Leave the values of single rows out of the report.", _OUTPUT, "--redact")
     force: bool = force_option()
 
     @property
+    def reports(self) -> list[str]:
+        """The files of the report, one for each form."""
+        return split([self.report] if self.report is not None else [])
+
+    @property
     def written(self) -> list[str]:
-        """The files that are asked for, the table first and the report last."""
-        names = (getattr(self, "out", None), getattr(self, "edits", None), self.report)
+        """The files that are asked for, the table first and the reports last."""
+        names = (getattr(self, "out", None), getattr(self, "edits", None), *self.reports)
         return [name for name in names if name is not None]
 
     def check(self) -> None:
@@ -245,8 +256,13 @@ class ReportOptions:
             raise typer.BadParameter("--report - is not taken; give a file")
         from fairshap._messages import import_extra
 
-        for module in ("jinja2", "matplotlib"):
-            import_extra(module, "--report", "report")
+        for path in self.reports:
+            ending = path.rpartition(".")[2].lower()
+            if ending not in ("html", "htm", "md", "pdf", "json"):
+                raise typer.BadParameter(f"--report {path} tells no form; end it in .html, .md, .pdf or .json")
+            if ending in ("html", "htm", "pdf"):
+                for module in ("jinja2", "matplotlib"):
+                    import_extra(module, "--report", "report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,14 @@
 """The table that a command is about, what its columns mean, and a report on it."""
 
+import hashlib
 import re
 import shlex
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,20 +115,36 @@ class CommandTable:
             reading["left out"] = [said + more]
         return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
 
-    def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
-        """Return the report on what was found, as the bytes of its file."""
+    def about(self, context: typer.Context, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
+        """Return what a report says about the table and the command, as the Python functions take it."""
         names = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
-        what = "audit" if more.get("audit") else "repair"
-        page = found.report(
-            positive=self.positive,
-            title=f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
-            command=shlex.join(["fairshap", *context.find_root().obj]),
-            checksum=f"{self.source.checksum} (SHA-256 of {self.source.name})",
-            note=None if self.repaired is None else self.repaired.warning,
-            redact=options.redact,
+        path = Path(self.task.model)
+        is_file = path.is_file()
+        return {
+            "title": f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
+            "command": shlex.join(["fairshap", *context.find_root().obj]),
+            "data": self.source.name,
+            "checksum": self.source.checksum,
+            "model_checksum": hashlib.sha256(path.read_bytes()).hexdigest() if is_file else None,
+            "target": self.target,
+            "favorable": " or ".join(str(plain(label)) for label in self.favorable),
+            "ids": [self.row_name(row) for row in range(len(self.X))],
+            "note": None if self.repaired is None else self.repaired.warning,
+            "redact": options.redact,
             **more,
-        )
-        return page.html.encode()
+        }
+
+    def reports(
+        self, context: typer.Context, options: ReportOptions, make: Callable[[], FairSHAP], **more: Any
+    ) -> list[tuple[str | None, Callable[[], bytes]]]:
+        """Return the files of the report on a repair, and what makes the bytes of each."""
+
+        @cache
+        def evidence() -> Any:
+            about = self.about(context, options, "repair")
+            return make().report(positive=self.positive, **about, **more)
+
+        return [(path, lambda path=path: evidence().content(path)) for path in options.reports]  # type: ignore[misc]
 
 
 def read_source(options: FileOptions) -> _io.Source:

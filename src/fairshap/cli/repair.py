@@ -60,9 +60,11 @@ def repair(
             measured = evaluate(estimator=retrained, methods=methods, **how)
     table = problem.source.to_bytes(files.out, made.edits_)
     checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
+    ledger = made.edits_.to_bytes(**checksums)
+    hashes = {"ledger": sha256(ledger).hexdigest(), "repaired": checksums["repaired"]}
     asked = [
-        (files.report, lambda: problem.report(context, files, made, evaluation=measured)),
-        (files.edits, lambda: made.edits_.to_bytes(**checksums)),
+        *problem.reports(context, files, lambda: made, evaluation=measured, **hashes),
+        (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
     write_all(asked, force=files.force)

@@ -66,11 +66,10 @@ def tune(
             **more,
         )
 
-        def report() -> bytes:
-            made = tuning.repair.set_params(verbose=run.params["verbose"]).fit(problem.X, problem.y)
-            return problem.report(context, page, made, tuning=tuning)
+        def make() -> FairSHAP:
+            return tuning.repair.set_params(verbose=run.params["verbose"]).fit(problem.X, problem.y)
 
-        write_all([(page.report, report)], force=page.force)
+        write_all(problem.reports(context, page, make, tuning=tuning), force=page.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "objective": "objective"}

@@ -91,7 +91,7 @@ def audit(
         As of :func:`fairshap.evaluate`.
     **about
         ``title``, ``by``, ``purpose``, ``sign_off``, ``date``, ``command``, ``data`` (what the table is called),
-        ``target`` (what the target is called), ``checksum``, ``model_checksum``, ``note``, ``ids`` (names of the
+        ``target`` and ``favorable`` (what the target and its favorable label are called), ``checksum``, ``model_checksum``, ``note``, ``ids`` (names of the
         rows) and ``redact``.
 
     Examples
@@ -160,6 +160,7 @@ class _About(dict[str, Any]):
         "command": "",
         "data": "",
         "target": None,
+        "favorable": None,
         "checksum": None,
         "model_checksum": None,
         "note": None,
@@ -269,6 +270,8 @@ class _Parts:
         messages: tuple[str, ...],
         about: dict[str, Any],
     ) -> None:
+        if about["favorable"] and held.labels and problem.y.positive is not None:
+            held = replace(held, labels=(about["favorable"], *held.labels[1:]))
         self.problem, self.held, self.data, self.model = problem, held, data, model
         self.is_given, self.about = is_given, about
         self.seed = int(seed) if isinstance(seed, (int, np.integer)) else None
@@ -277,7 +280,7 @@ class _Parts:
         target = problem.y
         self.setting = Setting(
             target=str(about["target"] or "target"),
-            positive=show(target.positive_value, 60) if target.positive is not None else "",
+            positive=held.labels[0] if target.positive is not None else "",
             labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
             rows=problem.own.n_rows,
             columns=tuple(show(name, 60) for name in problem.own.names),

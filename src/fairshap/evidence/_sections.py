@@ -185,6 +185,7 @@ def column_risks(data: ReportData | None) -> list[ColumnRisk]:
     size = explanation.mean_sizes()
     of = dict(zip(explanation.features.columns, explanation.features.of_column.tolist(), strict=True))
     cells = Counter(of[column] for column in data.edits.column)
+    attributes = {of[data.problem.table.names[k]] for k in data.problem.columns if not data.problem.added}
     total = float(size.sum())
     return [
         ColumnRisk(
@@ -194,6 +195,7 @@ def column_risks(data: ReportData | None) -> list[ColumnRisk]:
             cells[k],
         )
         for k in np.argsort(-size, kind="stable").tolist()
+        if k not in attributes
     ]
 
 
