@@ -321,9 +321,7 @@ MEASURES: dict[str, Measure] = {
     "dr": Measure(
         "DR", "discriminative risk: change of the output when only the attribute changes", _risk, "risk"
     ),
-    "flips": Measure(
-        "Flips", "share of decisions that flip when only the attribute changes", _flips, "risk"
-    ),
+    "flips": Measure("Flips", "share of decisions that flip when only the attribute changes", _flips, "risk"),
     "dp": Measure("DP", "demographic parity: difference in the positive rate", _gap("positive_rate"), "gap"),
     "eo": Measure(
         "EO", "equal opportunity: difference in the true positive rate", _gap("true_positive_rate"), "gap"

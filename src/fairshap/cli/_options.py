@@ -259,7 +259,9 @@ class ReportOptions:
         for path in self.reports:
             ending = path.rpartition(".")[2].lower()
             if ending not in ("html", "htm", "md", "pdf", "json"):
-                raise typer.BadParameter(f"--report {path} tells no form; end it in .html, .md, .pdf or .json")
+                raise typer.BadParameter(
+                    f"--report {path} tells no form; end it in .html, .md, .pdf or .json"
+                )
             if ending in ("html", "htm", "pdf"):
                 for module in ("jinja2", "matplotlib"):
                     import_extra(module, "--report", "report")

@@ -44,7 +44,11 @@ def audit(
     by: str = option("", "Who made the audit, for the report.", "Output", metavar="NAME"),
     purpose: str = option("", "What it is for, for the report.", "Output", metavar="TEXT"),
     ll144: str | None = option(
-        None, "A folder for the tables of New York City's Local Law 144 (CSV).", "Output", "--ll144", metavar="DIR"
+        None,
+        "A folder for the tables of New York City's Local Law 144 (CSV).",
+        "Output",
+        "--ll144",
+        metavar="DIR",
     ),
 ) -> None:
     """Say who gets what, how the model errs by group, and through which columns and rows; change nothing."""
@@ -125,7 +129,9 @@ def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[di
         output.line(found.setting.how)
     for grouping in found.groupings:
         _print_groups(output, grouping)
-    figures = ", ".join(f"{name.replace('_', ' ')} {one.value:.4f}" for name, one in found.performance.items())
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {one.value:.4f}" for name, one in found.performance.items()
+    )
     output.line(f"\nAll rows together: {figures}.")
     if found.setting.sees_attribute:
         dr, flips = found.treatment.risk, found.treatment.flip_rate
@@ -136,7 +142,9 @@ def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[di
         noise = found.treatment.noise_level
         if noise == noise:
             said = "; DR is not distinguishable from it" if found.treatment.is_noise else ""
-            output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {noise:.4f}{said}.")
+            output.line(
+                f"Noise level of DR (the sensitive column shuffled among the rows): {noise:.4f}{said}."
+            )
     _print_columns(output, found)
     if rows:
         output.line("\nWhich rows: the largest risks, and the value that adds the most")
@@ -157,7 +165,9 @@ def _print_groups(output: Output, grouping: Any) -> None:
         lines = []
         for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
             mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
-            impact = "most favored" if line.group == table.most_favored else _figure(line.impact_ratio, "{:.2f}")
+            impact = (
+                "most favored" if line.group == table.most_favored else _figure(line.impact_ratio, "{:.2f}")
+            )
             rates = errors.rates
             lines.append(
                 (
@@ -172,7 +182,9 @@ def _print_groups(output: Output, grouping: Any) -> None:
             )
         output.table([*head, "false positives"], lines)
     if grouping.unknown_rows:
-        output.line(f"Unknown group: {grouping.unknown_rows:,} rows ({grouping.unknown_share:.1%}), in no line above.")
+        output.line(
+            f"Unknown group: {grouping.unknown_rows:,} rows ({grouping.unknown_share:.1%}), in no line above."
+        )
 
 
 def _figure(figure: Any, write: str = "{:.1%}") -> str:
@@ -187,19 +199,31 @@ def _print_columns(output: Output, found: Evidence) -> None:
     """Print what each column adds to the risk and how well it tells the attribute."""
     told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
     lines = [
-        (one.column, f"{one.share:.1%}", one.mean_size, one.cells, _figure(told.get(one.column, _NONE), "{:.2f}"))
+        (
+            one.column,
+            f"{one.share:.1%}",
+            one.mean_size,
+            one.cells,
+            _figure(told.get(one.column, _NONE), "{:.2f}"),
+        )
         for one in found.treatment.columns
     ]
     if not lines:
         lines = [(name, "", "", "", _figure(one, "{:.2f}")) for name, one in told.items()]
     if not lines:
         return
-    output.line("\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is chance)")
-    output.table(["column", "share of risk", "mean size", "cells to edit", "AUC for attribute"], lines[:_COLUMNS])
+    output.line(
+        "\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is chance)"
+    )
+    output.table(
+        ["column", "share of risk", "mean size", "cells to edit", "AUC for attribute"], lines[:_COLUMNS]
+    )
     if len(lines) > _COLUMNS:
         output.line(f"{len(lines) - _COLUMNS} more columns are in --json and --report.")
     if found.proxies is not None:
-        output.line(f"All columns together tell the attribute with an AUC of {_figure(found.proxies.all_together, '{:.2f}')}.")
+        output.line(
+            f"All columns together tell the attribute with an AUC of {_figure(found.proxies.all_together, '{:.2f}')}."
+        )
 
 
 class _NONE:

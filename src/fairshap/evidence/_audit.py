@@ -27,7 +27,16 @@ from fairshap.edits._recipe import Recipe
 from fairshap.evidence._evidence import Evidence, figures_of
 from fairshap.evidence._figures import Figure, Level, auc, average, share
 from fairshap.evidence._gates import read_conditions
-from fairshap.evidence._held import Held, Seen, ask_fitted, cross_validate, labels_of, mean_scores, name_of, trainer
+from fairshap.evidence._held import (
+    Held,
+    Seen,
+    ask_fitted,
+    cross_validate,
+    labels_of,
+    mean_scores,
+    name_of,
+    trainer,
+)
 from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
 from fairshap.evidence._proxies import find_proxies
 from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
@@ -173,7 +182,9 @@ class _About(dict[str, Any]):
         """Return what is said, and the defaults of the rest."""
         for name in given:
             if name not in cls.KNOWN:
-                raise InputError(f"audit takes no {name!r}; it takes {listing(cls.KNOWN, limit=20)}.", parameter=name)
+                raise InputError(
+                    f"audit takes no {name!r}; it takes {listing(cls.KNOWN, limit=20)}.", parameter=name
+                )
         return cls({**cls.KNOWN, **given})
 
 
@@ -366,7 +377,10 @@ def perform(held: Held) -> dict[str, Figure]:
     every = np.ones(n)
     if not held.labels:
         target, errors = held.true[:, 0], held.predicted[:, 0] - held.true[:, 0]
-        return {"mean_absolute_error": average(np.abs(errors), every, weight).figure(), "r2": _r2(target, errors, weight)}
+        return {
+            "mean_absolute_error": average(np.abs(errors), every, weight).figure(),
+            "r2": _r2(target, errors, weight),
+        }
     found = {"accuracy": share(held.right, every, weight).figure()}
     if len(held.labels) == 1:
         folds = [(at, scores[:, 0]) for at, scores in held.folds]
@@ -434,7 +448,9 @@ def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
     """Return what the first two models of an evaluation do on the rows of a problem."""
     rows = evaluation.rows
     if rows is None or len(rows.true) != problem.own.n_rows:
-        raise InputError("evaluation does not hold the rows of this table; give what evaluate returned for it.")
+        raise InputError(
+            "evaluation does not hold the rows of this table; give what evaluate returned for it."
+        )
     labels = tuple(show(label, 60) for label in labels_of(problem))
     found = []
     for k in range(2):

@@ -182,7 +182,9 @@ class Evidence:
         mlflow = import_extra("mlflow", "Evidence.log_mlflow()", "mlflow")
         known = {name: one.value for name, one in self.figures.items() if np.isfinite(one.value)}
         mlflow.log_metrics({f"{prefix}{name}": value for name, value in known.items()})
-        mlflow.set_tags({f"{prefix}passed": self.passed, f"{prefix}verdict": self.answers.what_was_unfair[:4000]})
+        mlflow.set_tags(
+            {f"{prefix}passed": self.passed, f"{prefix}verdict": self.answers.what_was_unfair[:4000]}
+        )
         mlflow.log_text(self.html, "fairshap/evidence.html")
         mlflow.log_text(self.to_json(), "fairshap/evidence.json")
         mlflow.log_text(self.to_markdown(), "fairshap/model-card.md")
@@ -263,13 +265,17 @@ def figures_of(
         for table in grouping.labels[:1] if setting.positive else grouping.labels:
             lines = [line for line in table.outcomes if line.group not in few]
             for name in ("impact_ratio", "scoring_impact_ratio"):
-                found[name] = min([*(getattr(line, name) for line in lines), found.get(name, Figure())], key=_low)
+                found[name] = min(
+                    [*(getattr(line, name) for line in lines), found.get(name, Figure())], key=_low
+                )
             for name, gap in table.gaps.items():
                 key = f"{name}_difference"
                 found[key] = max([gap.figure, found.get(key, Figure())], key=_high)
         if grouping.quantity is not None:
             scored = [one.scoring_impact_ratio for one in grouping.quantity.lines if one.group not in few]
-            found["scoring_impact_ratio"] = min([*scored, found.get("scoring_impact_ratio", Figure())], key=_low)
+            found["scoring_impact_ratio"] = min(
+                [*scored, found.get("scoring_impact_ratio", Figure())], key=_low
+            )
             gaps = [grouping.quantity.gap.figure, found.get("mean_prediction_difference", Figure())]
             found["mean_prediction_difference"] = max(gaps, key=_high)
     odds = [found.get(f"{name}_positive_rate_difference", Figure()) for name in ("true", "false")]

@@ -93,7 +93,9 @@ def auc(true: Floats, folds: Sequence[tuple[Ints, Floats]], among: Bools, weight
         kept = among[at]
         rows, positive, own = at[kept], true[at][kept] > 0, weight[at][kept]
         _, place = np.unique(scores[kept], return_inverse=True)
-        less, more = (np.bincount(place, own * part, place.max(initial=-1) + 1) for part in (~positive, positive))
+        less, more = (
+            np.bincount(place, own * part, place.max(initial=-1) + 1) for part in (~positive, positive)
+        )
         below, above = np.cumsum(less) - less / 2, more.sum() - np.cumsum(more) + more / 2
         placed = np.where(positive, below[place], above[place])
         others = np.where(positive, less.sum(), more.sum())
@@ -144,14 +146,13 @@ def ratio(one: Level, other: Level, z: float | None = None) -> Figure:
     a, b = one.figure(z), other.figure(z)
     product = a.value * b.value
 
-    def end(sign: float, first: float, second: float) -> float:
-        scale = second * (2 * b.value - second)
-        if scale <= 0:
-            return 0.0 if sign < 0 else np.inf
-        inner = product**2 - first * (2 * a.value - first) * scale
-        return max(0.0, float((product + sign * np.sqrt(max(0.0, inner))) / scale))
+    def end(first: float, second: float, sign: float) -> float:
+        # The root of a quadratic equation, in the form that loses no digits.
+        top, scale = first * (2 * a.value - first), second * (2 * b.value - second)
+        root = float(np.sqrt(max(0.0, product**2 - top * scale)))
+        return (product + root) / scale if sign > 0 else top / (product + root) if top > 0 else 0.0
 
-    return Figure(a.value / b.value, end(-1.0, a.low, b.high), end(1.0, a.high, b.low))
+    return Figure(a.value / b.value, end(a.low, b.high, -1.0), end(a.high, b.low, 1.0))
 
 
 class Test(NamedTuple):

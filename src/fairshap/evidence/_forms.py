@@ -104,7 +104,10 @@ def to_card(evidence: dict[str, Any]) -> str:
         provenance["purpose"] or "_The purpose was not given._",
         "\n".join(f"- {_text(line)}" for line in evidence["limits"]),
         "## Evaluation results",
-        _table(("measure", "value"), [(name.replace("_", " "), _figure(one)) for name, one in evidence["performance"].items()]),
+        _table(
+            ("measure", "value"),
+            [(name.replace("_", " "), _figure(one)) for name, one in evidence["performance"].items()],
+        ),
         "### Groups, outcomes and errors",
         *(part for one in evidence["groupings"] for part in _grouping(one)),
         FOUR_FIFTHS,
@@ -118,7 +121,10 @@ def to_card(evidence: dict[str, Any]) -> str:
         evidence["mapping"]["note"],
         _table(
             ("document", "asks for", "section"),
-            [(one["document"], one["asks_for"], one["section"]) for one in evidence["mapping"]["requirements"]],
+            [
+                (one["document"], one["asks_for"], one["section"])
+                for one in evidence["mapping"]["requirements"]
+            ],
         ),
         "## Model card authors",
         f"By: {provenance['by'] or '_not given_'}  \nDate: {provenance['date']}  \nSign-off: "
@@ -167,7 +173,9 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def _grouping(one: dict[str, Any]) -> list[str]:
     """Return the tables of the groups by one attribute."""
     parts = [f"**By {_text(one['attribute'])}** ({one['unknown_rows']:,} rows of unknown group)"]
-    marks = {g["name"]: " (few)" if g["is_few"] else " (under 2 %)" if g["is_small"] else "" for g in one["groups"]}
+    marks = {
+        g["name"]: " (few)" if g["is_few"] else " (under 2 %)" if g["is_small"] else "" for g in one["groups"]
+    }
     rows = {group["name"]: group["rows"] for group in one["groups"]}
     for table in one["labels"]:
         lines = [
@@ -184,21 +192,35 @@ def _grouping(one: dict[str, Any]) -> list[str]:
             for line, error in zip(table["outcomes"], table["errors"], strict=True)
         ]
         head = ("group", "rows", "base rate", "selection rate", "impact ratio", "adjusted p")
-        parts += [f"Label {_text(table['label'])}:", _table((*head, "true positive rate", "false positive rate"), lines)]
+        parts += [
+            f"Label {_text(table['label'])}:",
+            _table((*head, "true positive rate", "false positive rate"), lines),
+        ]
     if one["quantity"] is not None:
         lines = [
             (line["group"] + marks[line["group"]], f"{rows[line['group']]:,}")
-            + tuple(_figure(line[name]) for name in ("mean_target", "mean_prediction", "difference", "mean_absolute_error"))
+            + tuple(
+                _figure(line[name])
+                for name in ("mean_target", "mean_prediction", "difference", "mean_absolute_error")
+            )
             for line in one["quantity"]["lines"]
         ]
-        parts.append(_table(("group", "rows", "mean target", "mean prediction", "difference", "mean absolute error"), lines))
+        parts.append(
+            _table(
+                ("group", "rows", "mean target", "mean prediction", "difference", "mean absolute error"),
+                lines,
+            )
+        )
     return parts
 
 
 def _mitigation(found: dict[str, Any] | None, answers: dict[str, str]) -> list[str]:
     if found is None:
         return []
-    lines = [(one["label"], *(_figure(one[part]) for part in ("before", "after", "change")), one["verdict"]) for one in found["measures"]]
+    lines = [
+        (one["label"], *(_figure(one[part]) for part in ("before", "after", "change")), one["verdict"])
+        for one in found["measures"]
+    ]
     parts = ["### Mitigation", answers["what_was_changed"], answers["what_did_it_do"]]
     return parts + ([_table(("measure", "before", "after", "change", ""), lines)] if lines else [])
 

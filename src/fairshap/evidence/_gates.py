@@ -76,5 +76,5 @@ def read_file(path: str | Path) -> list[str]:
         raise FileError(f"{str(path)!r} cannot be read as TOML: {error}.") from error
     texts = found.get("fail_if")
     if set(found) != {"fail_if"} or not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
-        raise FileError(f"{str(path)!r} must hold one line, such as fail_if = [\"impact_ratio < 0.8\"].")
+        raise FileError(f'{str(path)!r} must hold one line, such as fail_if = ["impact_ratio < 0.8"].')
     return texts

@@ -237,7 +237,11 @@ def cross_validate(
         for at, (train, test) in enumerate(folds):
             asked.add(fit(seen.rows(train), train), test)
             if seen.sees:
-                noise.append(shuffled_risk(problem, train, lambda X, rows=train: fit(X, rows), problem, test, seed + at))
+                noise.append(
+                    shuffled_risk(
+                        problem, train, lambda X, rows=train: fit(X, rows), problem, test, seed + at
+                    )
+                )
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
     return asked.held(problem.sample_weight, how, noise), folds

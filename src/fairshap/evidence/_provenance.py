@@ -96,7 +96,9 @@ MAPPING_NOTE = (
 
 MAPPING = (
     Requirement(
-        "EU AI Act, Art. 10(2)(c)", "data preparation, such as cleaning and labeling", "provenance, mitigation"
+        "EU AI Act, Art. 10(2)(c)",
+        "data preparation, such as cleaning and labeling",
+        "provenance, mitigation",
     ),
     Requirement(
         "EU AI Act, Art. 10(2)(f)", "examination of possible biases", "outcomes, errors, treatment, proxies"
@@ -114,7 +116,9 @@ MAPPING = (
         "groups, outcomes (also as CSV tables)",
     ),
     Requirement(
-        "NIST AI RMF, MEASURE 2.11", "fairness and bias are evaluated and documented", "outcomes to mitigation"
+        "NIST AI RMF, MEASURE 2.11",
+        "fairness and bias are evaluated and documented",
+        "outcomes to mitigation",
     ),
     Requirement(
         "ISO/IEC TS 12791", "treatment of unwanted bias, with its effect", "treatment, proxies, mitigation"

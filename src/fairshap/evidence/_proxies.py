@@ -41,7 +41,9 @@ class Proxies:
     rows: int
 
 
-def find_proxies(problem: Problem, seed: int, risk: dict[Any, float], gap: dict[Any, float]) -> Proxies | None:
+def find_proxies(
+    problem: Problem, seed: int, risk: dict[Any, float], gap: dict[Any, float]
+) -> Proxies | None:
     """Return how well the columns beside the attribute tell it, on rows of other folds.
 
     A single column tells it by the share of privileged rows among those of the same value, or of the same
@@ -70,7 +72,9 @@ def find_proxies(problem: Problem, seed: int, risk: dict[Any, float], gap: dict[
         shares = (one.get(name, float("nan")) for one in (risk, gap))
         found.append(Proxy(show(name, 60), figure, *shares))
     found.sort(key=lambda one: -one.auc.value)
-    return Proxies(score(_together(table, columns, coded, rows, target, folds, seed)), tuple(found), len(rows))
+    return Proxies(
+        score(_together(table, columns, coded, rows, target, folds, seed)), tuple(found), len(rows)
+    )
 
 
 def _codes(table: Table, column: int, rows: Ints) -> Ints:
@@ -103,7 +107,9 @@ def _together(
     """Return for the test rows of each fold the probability of being privileged, by all columns."""
     # Categories of more values than the model takes stand for the share of privileged rows of each.
     few = {k: not table.is_numeric(k) and coded[k].max() < 255 for k in columns}
-    plain = {k: table.column(k)[rows] if table.is_numeric(k) else coded[k].astype(np.float64) for k in columns}
+    plain = {
+        k: table.column(k)[rows] if table.is_numeric(k) else coded[k].astype(np.float64) for k in columns
+    }
     found = []
     for train, test in folds:
         cells = []
@@ -114,7 +120,10 @@ def _together(
                 cells.append(_told(coded[k], target, train, np.arange(len(rows))))
         X = np.column_stack(cells)
         model = HistGradientBoostingClassifier(
-            categorical_features=[few[k] for k in columns], max_iter=60, early_stopping=False, random_state=seed
+            categorical_features=[few[k] for k in columns],
+            max_iter=60,
+            early_stopping=False,
+            random_state=seed,
         )
         with few_threads(model, X.size):
             found.append(model.fit(X[train], target[train]).predict_proba(X[test])[:, 1])

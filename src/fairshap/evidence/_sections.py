@@ -136,7 +136,9 @@ class Mitigation:
     reason: str
 
 
-def treat(held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], ids: Sequence[Any]) -> Treatment:
+def treat(
+    held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], ids: Sequence[Any]
+) -> Treatment:
     """Return what changes when only the attribute does."""
     held_out = float(np.mean([len(at) for at, _ in held.folds]))
     risk = mean_between_folds(held.risk, held.risk_by_fold, held_out, held.weight)
@@ -245,7 +247,10 @@ def _alternatives(data: ReportData) -> list[Alternative]:
     return [
         Alternative(
             str(line[first]),
-            {m: Figure(*(float(line.get(f"{m}{end}", np.nan)) for end in ("", "_low", "_high"))) for m in MEASURES},
+            {
+                m: Figure(*(float(line.get(f"{m}{end}", np.nan)) for end in ("", "_low", "_high")))
+                for m in MEASURES
+            },
             float(line["edits"]),
             line[first] == taken,
         )

@@ -275,9 +275,7 @@ class _Measured:
         values = [one.value if ok else -np.inf for one, ok in zip(levels, self.compared, strict=True)]
         return int(np.nanargmax(values)) if np.isfinite(values).any() else 0
 
-    def _against(
-        self, levels: Sequence[Level], of: Callable[..., Figure], best: int
-    ) -> list[Figure]:
+    def _against(self, levels: Sequence[Level], of: Callable[..., Figure], best: int) -> list[Figure]:
         """Return each group's figure against that of one of them, whose own is left out."""
         return [Figure() if k == best else of(one, levels[best], self.z) for k, one in enumerate(levels)]
 
@@ -285,7 +283,9 @@ class _Measured:
         """Return the test of each group against one of them: its name, p value and adjusted p value."""
         is_counted = self.held.is_counted
         found = [
-            ("", np.nan) if k == best or not self.compared[k] else compare(one, levels[best], is_counted=is_counted)
+            ("", np.nan)
+            if k == best or not self.compared[k]
+            else compare(one, levels[best], is_counted=is_counted)
             for k, one in enumerate(levels)
         ]
         adjusted = adjust([p for _, p in found])
@@ -326,7 +326,9 @@ class _Measured:
             strict=True,
         )
         outcomes = tuple(
-            Outcome(name, base.figure(), chosen.figure(), scored.figure(), impact, scoring_impact, less, *test)
+            Outcome(
+                name, base.figure(), chosen.figure(), scored.figure(), impact, scoring_impact, less, *test
+            )
             for name, base, chosen, scored, impact, scoring_impact, less, test in columns
         )
         errors = tuple(self._errors(label, k, levels) for k in range(len(names)))

@@ -128,7 +128,9 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
     if not np.isfinite(treatment.risk.value):
         return f"What changing only {name} does could not be measured."
     if treatment.unit == "probability":
-        what = "the predicted chance" + (f" of {setting.target} = {setting.positive}" if setting.positive else "s")
+        what = "the predicted chance" + (
+            f" of {setting.target} = {setting.positive}" if setting.positive else "s"
+        )
         moved = f"moves {what} by {points(treatment.risk.value)} on average"
     else:
         moved = f"moves the {treatment.unit} by {treatment.risk.value:,.4g} on average"
@@ -188,9 +190,7 @@ def _below(table: LabelTable, few: set[str]) -> str:
     if not below:
         return f"no group is predicted {table.label} less than four fifths as often as {table.most_favored}."
     those = "is" if len(below) == 1 else "are"
-    return (
-        f"{join_names(below)} {those} predicted {table.label} less than four fifths as often as {table.most_favored}."
-    )
+    return f"{join_names(below)} {those} predicted {table.label} less than four fifths as often as {table.most_favored}."
 
 
 def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) -> str:
@@ -226,7 +226,9 @@ def _changed(mitigation: Mitigation | None) -> str:
     else:
         said.append("No cell was replaced.")
     if mitigation.added_rows:
-        said.append(f"{count(mitigation.added_rows, 'row')} with the attribute switched (counterfactuals) were added.")
+        said.append(
+            f"{count(mitigation.added_rows, 'row')} with the attribute switched (counterfactuals) were added."
+        )
     return " ".join(said)
 
 
@@ -236,7 +238,9 @@ def _effect(mitigation: Mitigation | None) -> str:
     if not mitigation.measures:
         return f"The effect on a retrained model was not measured. {mitigation.how}"
     found = {one.name: one for one in mitigation.measures}
-    helped = any(one.verdict == "better" for one in mitigation.measures if one.name in ("dr", "flips", "dp", "eo"))
+    helped = any(
+        one.verdict == "better" for one in mitigation.measures if one.name in ("dr", "flips", "dp", "eo")
+    )
     said = "" if helped else "The repair does not help measurably. "
     words = {"better": "down from", "worse": "up from", "not measurable": "not measurably different from"}
     dr, dp = found["dr"], found["dp"]
@@ -260,14 +264,20 @@ def _left(
         else:
             left = "With these rows, the groups' rates can no longer be told apart."
         best = [one.name for one in mitigation.alternatives if one.is_recommended]
-        return left + (f" The search recommends: {best[0]}." if best else " Simpler remedies may do more: fairshap tune tries them.")
+        return left + (
+            f" The search recommends: {best[0]}."
+            if best
+            else " Simpler remedies may do more: fairshap tune tries them."
+        )
     return (
         "The gap above is as it was found. What would narrow it, and at what cost, fairshap tune finds out: dropping "
         "the column, weights, edited cells and thresholds are compared on the same rows."
     )
 
 
-def limits(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment, is_stand_in: bool) -> tuple[str, ...]:
+def limits(
+    setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment, is_stand_in: bool
+) -> tuple[str, ...]:
     """Return what was not measured, and what the figures do not say."""
     said = []
     if is_stand_in:
@@ -276,14 +286,20 @@ def limits(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatme
             "is in use may behave differently; audit it with its own file."
         )
     if not setting.folds:
-        said.append("The model was judged on the rows of the table. If it was trained on some, it looks better than it is.")
+        said.append(
+            "The model was judged on the rows of the table. If it was trained on some, it looks better than it is."
+        )
     for one in groupings:
         if few := [group.name for group in one.groups if group.is_few]:
-            said.append(f"{one.attribute}: {join_names(few)} have fewer than 30 rows; their figures are not compared.")
+            said.append(
+                f"{one.attribute}: {join_names(few)} have fewer than 30 rows; their figures are not compared."
+            )
         if small := [group.name for group in one.groups if group.is_small and not group.is_few]:
             said.append(f"{one.attribute}: {join_names(small)} are under 2 % of the rows.")
         if one.unknown_rows:
-            said.append(f"{one.attribute} is unknown in {count(one.unknown_rows, 'row')}, which are in no group.")
+            said.append(
+                f"{one.attribute} is unknown in {count(one.unknown_rows, 'row')}, which are in no group."
+            )
     if setting.sees_attribute and not np.isfinite(treatment.noise_level):
         said.append("DR has no noise level here, because no model was trained with the attribute shuffled.")
     said += [
@@ -295,5 +311,7 @@ def limits(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatme
         "later time, or other labels.",
     ]
     if setting.is_weighted:
-        said.append("Figures are weighted. Intervals take unequal weights into account, not strata or clusters of a survey.")
+        said.append(
+            "Figures are weighted. Intervals take unequal weights into account, not strata or clusters of a survey."
+        )
     return tuple(said)

@@ -50,7 +50,9 @@ def facts(data: ReportData) -> list[tuple[str, str]]:
     if data.recipe.counterfactuals is not None:
         found.append(("Added rows", describe_counterfactuals(data.recipe.counterfactuals)))
     if data.problem.groups.n_missing:
-        found.append(("Attribute missing", f"in {count(data.problem.groups.n_missing, 'row')}, left unedited"))
+        found.append(
+            ("Attribute missing", f"in {count(data.problem.groups.n_missing, 'row')}, left unedited")
+        )
     return found
 
 
