@@ -245,8 +245,8 @@ def test_figures_of_a_quantity_are_those_of_scikit_learn(weighted):
         for name, value in expected.items():
             assert_allclose(getattr(line, name).value, value, rtol=1e-12, atol=1e-12)
         if not weighted:
-            half = Z * (p - y).std() / np.sqrt(rows.sum())
-            assert_allclose(line.mean_error.high - line.mean_error.value, half, **EXACT)
+            half = stats.t.ppf(0.975, rows.sum() - 1) * stats.sem(p - y)
+            assert_allclose(line.mean_error.high - line.mean_error.value, half, rtol=1e-10)
     assert table.most_favored == split.names[int(np.argmax(means))]
     assert_allclose(table.gap.figure.value, np.ptp(means), **EXACT)
 

@@ -49,7 +49,15 @@ class Level(NamedTuple):
             return Figure()
         if self.is_share:
             return Figure(self.value, *map(float, wilson(self.value, self.size, z)))
-        return Figure(self.value, self.value - z * self.error, self.value + z * self.error)
+        half = _widen(z, self.size) * self.error
+        return Figure(self.value, self.value - half, self.value + half)
+
+
+def _widen(z: float, size: float) -> float:
+    """Return a half width in standard errors for so many rows, from which the error is estimated too."""
+    if not size > 1:
+        return np.inf
+    return float(student.ppf(norm.cdf(z), size - 1) * np.sqrt(size / (size - 1)))
 
 
 def share(counted: Floats, among: Floats, weight: Floats) -> Level:
@@ -59,7 +67,12 @@ def share(counted: Floats, among: Floats, weight: Floats) -> Level:
         return Level(np.nan, 0.0, np.zeros(len(counted)))
     value = min(1.0, max(0.0, float(counted @ weight) / total))
     moves = weight * (counted - value * among) / total
-    return Level(value, _effective(value, moves, _kish(among * weight)), moves)
+    size = _effective(value, moves, _kish(among * weight))
+    used = weight[among > 0]
+    if used.min() < used.max():
+        # Of unequal weights the variance is estimated too (Korn and Graubard, Survey Methodology 24, 1998).
+        size *= (critical_value() / _widen(critical_value(), len(used))) ** 2
+    return Level(value, size, moves)
 
 
 def average(values: Floats, among: Floats, weight: Floats) -> Level:
