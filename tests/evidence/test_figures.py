@@ -55,6 +55,7 @@ def made(n=600, n_groups=3, weighted=False, seed=0, labels=1, quantity=False):
         not quantity,
         rng.uniform(size=n),
         (rng.uniform(size=n) < 0.1) * 1.0,
+        np.array([0.5]),
         weight,
         not weighted,
         "How.",

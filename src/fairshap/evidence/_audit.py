@@ -2,7 +2,8 @@
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,13 @@ from fairshap.evidence._proxies import find_proxies
 from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
 from fairshap.evidence._tables import Split, group_rows, splits_of
 from fairshap.evidence._words import answers, limits
-from fairshap.exceptions import FairshapWarning, InputError, ModelError
+from fairshap.exceptions import (
+    FairshapWarning,
+    FewReferencesWarning,
+    InputError,
+    ModelError,
+    UnmatchedRowsWarning,
+)
 from fairshap.matching._match import match_rows
 from fairshap.report import ReportData, evaluate_repair
 
@@ -133,8 +140,7 @@ def audit(
         is_fitted=False,
         min_group_size=1,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FairshapWarning)
+    with _noting() as messages:
         warn_of_copies(problem)
         if is_given:
             seen, folds, made = Seen.by(model, problem), None, model
@@ -150,11 +156,26 @@ def audit(
             made = trainer(estimator, seen)(seen.rows(rows), rows)
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         data = _explain(made, problem, threshold, run) if seen.sees else None
-    messages = [str(one.message) for one in caught if isinstance(one.message, FairshapWarning)]
-    for one in caught:
-        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     parts = _Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
     return parts.evidence(conditions, [])
+
+
+@contextmanager
+def _noting() -> Iterator[list[str]]:
+    """Yield a list of the warnings that are given meanwhile; what only a repair has to know is left out."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        for category in (UnmatchedRowsWarning, FewReferencesWarning):
+            warnings.simplefilter("ignore", category)
+        show_warning: Any = warnings.showwarning
+
+        def note(message: Any, *args: Any, **more: Any) -> None:
+            if isinstance(message, FairshapWarning) and str(message) not in said:
+                said.append(str(message))
+            show_warning(message, *args, **more)
+
+        warnings.showwarning = note
+        yield said
 
 
 class _About(dict[str, Any]):
@@ -467,6 +488,7 @@ def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
                 bool(rows.is_probability[k]),
                 rows.risk[k],
                 rows.flips[k],
+                evaluation.measures.risk_by_fold[k],
                 np.ones(len(rows.true)),
                 True,
                 evaluation.how,

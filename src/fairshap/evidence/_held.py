@@ -40,17 +40,13 @@ class Held:
     #: By how much the output changes, and how often the decision, when only the attribute does.
     risk: Floats
     flips: Floats
+    risk_by_fold: Floats
     weight: Floats
     #: Whether rows count one each, so that they can be counted in a test.
     is_counted: bool
     how: str
     #: The mean risk of each fold under a model that was trained with the attribute shuffled.
     noise: Floats | None = None
-
-    @property
-    def risk_by_fold(self) -> Floats:
-        """The mean risk of each fold."""
-        return np.array([np.nanmean(self.risk[at]) for at, _ in self.folds])
 
     @property
     def is_noise(self) -> bool:
@@ -134,6 +130,7 @@ class _Asked:
         self.predicted, self.right = np.zeros((n, width)), np.zeros(n)
         self.risk, self.flips, self.times = np.zeros(n), np.zeros(n), np.zeros(n)
         self.folds: list[tuple[Ints, Floats]] = []
+        self.risk_by_fold: list[float] = []
         self.is_probability = True
 
     def add(self, model: Any, rows: Ints) -> None:
@@ -144,7 +141,7 @@ class _Asked:
             found = judge(model, problem, rows)
             self.predicted[rows] += found.predicted[:, None]
             self.right[rows] += found.predicted == found.true
-            self.risk[rows] += found.risk
+            self._add_risk(rows, found.risk)
             self.flips[rows] += found.flips
             self.is_probability &= found.is_probability
             self.folds.append((rows, np.asarray(found.score)[:, None]))
@@ -162,8 +159,12 @@ class _Asked:
             shares = scores = predicted.astype(np.float64)[:, None]
             self.is_probability = False
         self.predicted[rows] += shares
-        self.risk[rows] += self.seen.risks(model, rows)
+        self._add_risk(rows, self.seen.risks(model, rows))
         self.folds.append((rows, scores))
+
+    def _add_risk(self, rows: Ints, risk: Floats) -> None:
+        self.risk[rows] += risk
+        self.risk_by_fold.append(float(np.nanmean(risk)))
 
     def _scores(self, model: Any, scorer: Scorer, table: Native) -> Floats:
         """Return a score for each label: its probability, or the margin of the second of two."""
@@ -190,6 +191,7 @@ class _Asked:
             self.is_probability,
             self.risk / times,
             self.flips / times if self.labels else nothing,
+            np.array(self.risk_by_fold),
             np.ones(len(times)) if weight is None else weight,
             weight is None,
             how,
