@@ -132,7 +132,7 @@ def draw_trade_off(
 
 def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
     """Draw metrics of one model, or before and after; a side has their values and ends of intervals."""
-    ax = new_axes(1, ax, size=(7.0, 0.62 * len(names) + 0.9))
+    ax = new_axes(1, ax, size=(5.0, 0.62 * len(names) + 0.9))
     places = np.arange(len(names))[::-1]
     looks = [(0.14, ORANGE, "s", "before"), (-0.14, BLUE, "o", "after")]
     if len(sides) == 1:
@@ -154,7 +154,7 @@ def draw_columns(
     names: Sequence[str], phi: Floats, side: Sides, sides: Sequence[str], threshold: float, ax: Any = None
 ) -> Any:
     """Draw the attributions of each column as a swarm, the unprivileged group above, the privileged below."""
-    ax = new_axes(1, ax, size=(7.0, 0.52 * len(names) + 1.3))
+    ax = new_axes(1, ax, size=(5.0, 0.52 * len(names) + 1.3))
     for group, color, direction in ((0, ORANGE, 1.0), (1, BLUE, -1.0)):
         points: list[Floats] = [np.empty((2, 0))]
         for k, place in enumerate(range(len(names))[::-1]):
@@ -191,7 +191,7 @@ def thin(values: Floats, most: int = _MAX_POINTS) -> Floats:
 
 def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> Any:
     """Draw the share of rows that have at least some risk, before and after."""
-    ax = new_axes(1, ax, size=(7.0, 3.2))
+    ax = new_axes(1, ax, size=(5.0, 3.2))
     looks = [(before, ORANGE, "all rows" if after is None else "before"), (after, BLUE, "after")]
     for values, color, label in looks:
         if values is None:
@@ -214,7 +214,7 @@ def draw_outcomes(
     names: Sequence[str], ends: Floats, label: str, line: float | None = None, ax: Any = None
 ) -> Any:
     """Draw a rate of each group with its interval; ``ends`` are values, low and high ends, the line is at 4/5."""
-    ax = new_axes(1, ax, size=(7.0, 0.36 * len(names) + 1.3))
+    ax = new_axes(1, ax, size=(5.0, 0.36 * len(names) + 1.3))
     value, low, high = ends
     places = np.arange(len(names))[::-1]
     ax.hlines(places, low, high, BLUE, linewidth=2)
@@ -235,7 +235,7 @@ def draw_thresholds(
     thresholds: Sequence[float], cells: Sequence[int], risk: Sequence[float], chosen: int, ax: Any = None
 ) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
-    ax = new_axes(1, ax, size=(7.0, 2.9))
+    ax = new_axes(1, ax, size=(5.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
     if chosen >= 0:
         label = f"threshold {thresholds[chosen]:.3g}"

@@ -209,11 +209,13 @@ class Evidence:
         else:
             table = grouping.labels[0]
             figures = [one.selection_rate for one in table.outcomes]
-            label = f"share predicted {self.setting.target} = {table.label}"
+            label = f"predicted {self.setting.target} = {table.label} (%)"
             best = [one.selection_rate.value for one in table.outcomes if one.group == table.most_favored]
-            line = 0.8 * best[0]
+            line = 80 * best[0]
         ends = np.array([[one.value, one.low, one.high] for one in figures]).T
-        return draw_outcomes([group.name for group in grouping.groups], ends, label, line, ax)
+        ends = ends if grouping.quantity is not None else 100 * ends
+        names = [f"{group.name} (few rows)" if group.is_few else group.name for group in grouping.groups]
+        return draw_outcomes(names, ends, label, line, ax)
 
     def plot_fairness(self, ax: Any = None) -> Any:
         """Draw DR and the gaps between the groups before and after, with intervals; return the axes.

@@ -10,8 +10,11 @@ from fairshap.evidence._sections import Mitigation, Setting, Treatment
 from fairshap.evidence._tables import Grouping, LabelTable, QuantityTable
 from fairshap.report._summary import count, join_names
 
-#: A risk under this is called about 0: half a point of probability.
-_NOTHING = 0.005
+#: A risk under this is called about 0: a point of probability.
+_NOTHING = 0.01
+
+# Groups that a sentence names.
+_NAMED = 3
 
 FOUR_FIFTHS = (
     "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less than four "
@@ -76,7 +79,7 @@ def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatm
     elif first.labels:
         outcome, is_gap = _outcome_in_words(setting, first)
     said = [outcome, treatment_in_words(setting, treatment)]
-    is_nothing = not setting.sees_attribute or treatment.is_noise or treatment.risk.value < _NOTHING
+    is_nothing = not setting.sees_attribute or treatment.risk.value < _NOTHING
     if treatment.unit == "probability" or not setting.sees_attribute:
         if is_nothing and is_gap:
             said.append(
@@ -154,7 +157,7 @@ def answers(
     """Return the six answers of the first screen."""
     return Answers(
         verdict(setting, groupings, treatment),
-        _for_whom(groupings),
+        _for_whom(setting, groupings),
         _through(setting, treatment, proxies),
         _changed(mitigation),
         _effect(mitigation),
@@ -162,17 +165,16 @@ def answers(
     )
 
 
-def _for_whom(groupings: tuple[Grouping, ...]) -> str:
+def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
     """Say which groups are under the four-fifths line, which are few, and how many rows have no group."""
     said = []
     for one in groupings:
-        few = [group.name for group in one.groups if group.is_few]
-        for table in one.labels[:1]:
-            said.append(f"By {one.attribute}: {_below(table, set(few))}")
+        few = {group.name for group in one.groups if group.is_few}
+        said += [f"By {one.attribute}, {_below(setting, table, few)}" for table in one.labels[:1]]
         if one.quantity is not None and one.quantity.gap.lowest:
-            said.append(f"By {one.attribute}: {one.quantity.gap.lowest} gets the lowest mean prediction.")
+            said.append(f"By {one.attribute}, {one.quantity.gap.lowest} gets the lowest mean prediction.")
         if few:
-            said.append(f"Too few rows to compare: {join_names(few)}.")
+            said.append(f"{_some(sorted(few))} {'has' if len(few) == 1 else 'have'} too few rows to compare.")
         if one.unknown_rows:
             said.append(
                 f"{count(one.unknown_rows, 'row')} ({percent(one.unknown_share)}) of unknown {one.attribute} "
@@ -181,16 +183,21 @@ def _for_whom(groupings: tuple[Grouping, ...]) -> str:
     return " ".join(said)
 
 
-def _below(table: LabelTable, few: set[str]) -> str:
-    below = [
-        f"{line.group} ({line.impact_ratio.value:.2f})"
-        for line in table.outcomes
-        if line.impact_ratio.value < 0.8 and line.group not in few
-    ]
-    if not below:
-        return f"no group is predicted {table.label} less than four fifths as often as {table.most_favored}."
-    those = "is" if len(below) == 1 else "are"
-    return f"{join_names(below)} {those} predicted {table.label} less than four fifths as often as {table.most_favored}."
+def _some(names: list[str]) -> str:
+    """Return names in a sentence, the rest counted."""
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return join_names([*names[:_NAMED], *more])
+
+
+def _below(setting: Setting, table: LabelTable, few: set[str]) -> str:
+    lines = [line for line in table.outcomes if line.impact_ratio.value < 0.8 and line.group not in few]
+    lines.sort(key=lambda line: line.impact_ratio.value)
+    label = f"{setting.target} = {table.label}"
+    if not lines:
+        return f"no group is predicted {label} less than four fifths as often as {table.most_favored}."
+    those = "is" if len(lines) == 1 else "are"
+    below = _some([f"{line.group} ({line.impact_ratio.value:.2f})" for line in lines])
+    return f"{below} {those} predicted {label} less than four fifths as often as {table.most_favored}."
 
 
 def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) -> str:

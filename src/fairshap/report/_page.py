@@ -44,7 +44,8 @@ def render(
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.globals["count"] = count
     environment.filters |= {"decimal": decimal, "percent": percent, "show": show, "whole": "{:,}".format}
-    environment.filters["names"] = join_names
+    # A number and its percent sign stay on one line.
+    environment.filters |= {"names": join_names, "nb": lambda text: text.replace(" %", "\u00a0%")}
     environment.loader = jinja2.FunctionLoader(_read)
     figures: dict[str, Any] = {"outcomes": plots.plot_outcomes}
     context = {} if data is None or sweep is None else _context(data, sweep, plots, figures, texts["redact"])
@@ -65,11 +66,11 @@ def percent(value: float | None) -> str:
     """Return a share in percent with one digit, and a real minus sign.
 
     >>> percent(0.0813), percent(-0.16), percent(None)
-    ('8.1 %', '−16.0 %', '–')
+    ('8.1\xa0%', '−16.0\xa0%', '–')
     """
     if value is None:
         return "\u2013"
-    return f"{round(100 * value, 1) + 0.0:.1f}\u202f%".replace("-", "\u2212").replace("\u202f", " ")
+    return f"{round(100 * value, 1) + 0.0:.1f}\u00a0%".replace("-", "\u2212")
 
 
 def _read(name: str) -> str:
