@@ -26,7 +26,7 @@ from fairshap.edits import EditConstraints, Selector
 from fairshap.edits._certificate import Certificate, certify
 from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.edits._selectors import make_constraints, make_selector
-from fairshap.exceptions import ModelError, NothingToRepairWarning
+from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning
 from fairshap.matching._match import Matching, match_rows
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             The training table, whose categories need no encoding, and its target: labels or a quantity.
         sensitive_features : array-like, optional
             The sensitive attribute, if it is not a column of X. The explained model sees it as a last
-            column; the table that comes back has the columns it came with.
+            column, but not in the gap game; the table that comes back has the columns it came with.
         sample_weight : array-like, optional
             Weights for the fit of the explained model.
 
@@ -250,7 +250,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
         problem = self._problem(X, y, sensitive_features, sample_weight)
-        warn_of_copies(problem)
+        if make_explainer(self.explainer).game == "risk":
+            warn_of_copies(problem)
         threshold = self.threshold
         if isinstance(threshold, str) and threshold == "auto":
             from fairshap._crossval import best_threshold
@@ -366,6 +367,12 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         from fairshap.evidence import audit_repair
 
         check_is_fitted(self)
+        if self.explanation_.game != "risk":
+            raise InputError(
+                "a report is about the discriminative risk, and the gap game was explained; use "
+                "Explainer(game='risk'). explanation_.frame() and explanation_.plot() show the gap.",
+                parameter="explainer",
+            )
         files = {name: about.pop(name, "") for name in ("ledger", "repaired")}
         about = {"title": "Fairness report", **about}
         held_out = (X_test, y_test, positive, evaluation, tuning)
@@ -400,7 +407,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             privileged=self.privileged,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
-            is_fitted=is_frozen(self._estimator()),
+            is_fitted=is_frozen(self._estimator()) and make_explainer(self.explainer).game == "risk",
             positive=positive,
             bins=getattr(self.matcher, "bins", None),
             is_quantity=None if self.estimator is None else takes_quantities(self.estimator),
@@ -426,11 +433,12 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         reach = min((one for one in reaches if one is not None and np.isfinite(one)), default=None)
         options = explainer.options(reach, self.random_state, self.n_jobs, self.verbose)
         self._weighing = None
+        seen = problem.without_added if options.game == "gap" else problem
         if model is None:
-            model = self._fitted_model(problem)
+            model = self._fitted_model(seen)
         how = {"n_jobs": self.n_jobs, "verbose": self.verbose, "random_state": self.random_state}
         plan = match_rows(problem, self.matcher, **how)
-        return explain_matched(model, problem, plan, features, options)
+        return explain_matched(model, seen, plan, features, options)
 
     def _fitted_model(self, problem: Problem) -> Any:
         """Return the model to explain: fitted on the table, or the fitted one that was given."""
@@ -445,8 +453,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         if problem.added and takes == len(problem.own.names):
             raise ModelError(
                 f"the fitted model takes {takes} columns, those of X without {problem.groups.name!r}: "
-                "it never sees the sensitive attribute, so there is nothing to repair. Explain a model "
-                "that was fitted with it, or give an unfitted estimator."
+                "it never sees the sensitive attribute, and its risk is 0. Explain a model that was fitted "
+                "with it, give an unfitted estimator, or explain the gap: Explainer(game='gap')."
             )
         return estimator
 
@@ -473,13 +481,13 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     )
     if not len(explanation.match_plan):
         return "no row has a reference."
-    if not (risk or span > 0):
+    if explanation.game == "risk" and not (risk or span > 0):
         return (
             f"the explained model never uses column {attribute!r}: its output is the same whatever "
             "the value. Unfairness that other columns carry is not what FairSHAP measures."
         )
     mean = np.nanmean(explanation.risk)
-    if span < 1e-12 * risk:
+    if explanation.game == "risk" and span < 1e-12 * risk:
         return (
             f"the risk is {mean:.3g} whatever the other columns hold, as in a margin that is "
             f"linear in column {attribute!r}; no edit can lower it."

@@ -18,9 +18,11 @@ from fairshap import (
     select_edits,
 )
 from fairshap._models import fit_model
+from fairshap._problem import Problem
 from fairshap.attribution._explain import explain_again
 from fairshap.attribution._subsets import risk_when_replaced
-from fairshap.exceptions import ColumnError, InputError
+from fairshap.edits._limits import narrows_gap
+from fairshap.exceptions import ColumnError, InputError, TargetError
 
 DATA = datasets.load("german")
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -69,6 +71,72 @@ def test_a_row_has_no_more_edits_than_it_may(explained, selector):
         # The most important one of each row stays.
         largest = pd.Series(plain.phi).groupby(plain.row).max()
         assert_array_equal(edits.phi, largest[edits.row])
+
+
+def directed(explanation):
+    return select_edits(explanation, threshold=0.02, constraints=EditConstraints(direction="parity"))
+
+
+@pytest.mark.parametrize("privileged", ["male", "female"])
+def test_edits_towards_parity_are_of_favored_positives_and_other_negatives(privileged):
+    who = {"sensitive": "sex", "privileged": privileged}
+    model = fit_model(HistGradientBoostingClassifier(random_state=0), DATA.X, DATA.y.to_numpy(), {})
+    explained = explain(model, DATA.X, match(DATA.X, DATA.y, **who), y=DATA.y, **who)
+    rates = DATA.y.groupby(DATA.X["sex"]).mean()
+    is_favored = (DATA.X["sex"] == rates.idxmax()).to_numpy()
+    kept = is_favored == (DATA.y == 1).to_numpy()
+    every = select_edits(explained, threshold=0.02)
+    assert cells(directed(explained)) == {cell for cell in cells(every) if kept[cell[0]]}
+    assert 0 < len(directed(explained)) < len(every)
+
+
+def test_each_unprivileged_group_is_compared_with_the_privileged_one():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"race": rng.choice(["a", "b", "c"], 600), "x": rng.normal(size=600)})
+    # b is behind a, c ahead of it.
+    y = pd.Series((rng.random(600) < X["race"].map({"a": 0.5, "b": 0.2, "c": 0.8})).astype(int))
+    who = {"sensitive": "race", "privileged": "a"}
+    model = fit_model(HistGradientBoostingClassifier(random_state=0), X, y.to_numpy(), {})
+    explained = explain(model, X, match(X, y, **who), y=y, **who)
+    race, other = X["race"].to_numpy(), X["race"].to_numpy()[explained.best]
+    positive = {"b": 0, "c": 1}
+    wanted = [
+        label == (1 - positive[theirs] if mine == "a" else positive[mine])
+        for mine, theirs, label in zip(race, other, y, strict=True)
+    ]
+    every = select_edits(explained, threshold=0.02)
+    assert cells(directed(explained)) == {cell for cell in cells(every) if wanted[cell[0]]}
+    assert {*race[directed(explained).row]} == {"a", "b", "c"}
+
+
+def test_groups_of_equal_rates_have_no_direction():
+    X = pd.DataFrame({"sex": [0, 1] * 100, "x": np.arange(200) % 7})
+    y = np.repeat([0, 1], 100)
+    who = {"sensitive": "sex", "privileged": 1}
+    model = fit_model(HistGradientBoostingClassifier(random_state=0), X, y, {})
+    explained = explain(model, X, match(X, y, **who), y=y, **who)
+    assert not len(directed(explained))
+
+
+def test_a_direction_takes_the_weights_of_rows_into_account():
+    X = pd.DataFrame({"sex": [0, 1] * 40, "x": np.arange(80)})
+    # Positive are half of the rows of sex 0, and a quarter of those of sex 1.
+    y = ((np.arange(80) % 4 == 0) | (np.arange(80) % 8 == 1)).astype(int)
+    found = []
+    for weight in (None, np.where((y == 1) & (X["sex"] == 1), 9.0, 1.0)):
+        problem = Problem.read(X, y, sensitive="sex", privileged=0, sample_weight=weight)
+        found.append(narrows_gap(problem, np.arange(80) ^ 1))
+    assert_array_equal(found[0], (X["sex"] == 0) == (y == 1))
+    assert_array_equal(found[1], ~found[0])
+
+
+@pytest.mark.parametrize("y", [np.arange(90) % 3, np.linspace(0, 1, 90)])
+def test_a_direction_needs_two_labels(y):
+    X = pd.DataFrame({"sex": [0, 1] * 45, "x": np.arange(90)})
+    problem = Problem.read(X, y, sensitive="sex", privileged=0)
+    with pytest.raises(TargetError, match="needs a target of two labels") as caught:
+        narrows_gap(problem, np.arange(90))
+    assert caught.value.parameter == "direction"
 
 
 @pytest.mark.parametrize(("group", "side"), [("unprivileged", 0), ("privileged", 1)])

@@ -19,7 +19,7 @@ from fairshap._typing import Bools, Floats, Ints
 FEW, MOST = 9, 20
 # How far beyond its range a period of the series reaches, and the frequency after which no term
 # matters: both leave a relative error of 1e-15.
-_MARGIN, _FREQUENCY = 36.0, 12.0
+MARGIN, _FREQUENCY = 36.0, 12.0
 # The longest period: a series of it has some ten thousand terms.
 _LONGEST = 5000.0
 
@@ -197,7 +197,7 @@ def _solve_by_series(
                 steps[k] = sums.steps[c, i, active[k]]
                 lowest += steps[k] if steps[k] < 0.0 else 0.0
                 highest += steps[k] if steps[k] > 0.0 else 0.0
-            period = (highest if highest > -lowest else -lowest) + gap / 2 + _MARGIN
+            period = (highest if highest > -lowest else -lowest) + gap / 2 + MARGIN
             if period > _LONGEST:
                 solved[i] = False
                 break

@@ -238,7 +238,10 @@ def _name(model: Any) -> str:
 
 
 class Risk:
-    """How much a model's output changes, for rows of a table, when only the sensitive attribute does."""
+    """How much a model's output changes, for rows of a table, when only the sensitive attribute does.
+
+    Where the problem's groups compare no values, it is the output itself.
+    """
 
     def __init__(self, scorer: Scorer, problem: Problem) -> None:
         self.scorer = scorer
@@ -246,6 +249,19 @@ class Risk:
         #: How many rows the model is asked about at a time, for all values of the attribute.
         width = max(len(problem.table.names), scorer.width, scorer.n_classes)
         self.call_rows = max(1, CALL_CELLS // (width * problem.groups.donors.shape[1]))
+
+    def of_scores(self) -> "Risk":
+        """Return what takes the score of a row for its risk, in place of what the attribute changes in it."""
+        if self.scorer.n_classes > 2:
+            raise ModelError(
+                f"{_name(self.scorer.model)} tells {self.scorer.n_classes} classes apart, and the gap game "
+                "explains one score: the probability of the positive label, or a prediction. Use "
+                "game='risk', or a model of two classes."
+            )
+        # What was found out about the model, such as its encoding, is kept.
+        scores = copy.copy(self)
+        scores.problem = self.problem.of_scores
+        return scores
 
     @cached_property
     def unit(self) -> float:
@@ -312,8 +328,11 @@ class Risk:
 def risk_of_scores(groups: Groups, scores: Sequence[Floats] | Floats) -> Floats:
     """Return the risk of rows from their scores for each value of the attribute.
 
-    A score is one number a row, or one for each class, whose gap is the total variation: half the sum.
+    A score is one number a row, or one for each class, whose gap is the total variation: half the sum. Where
+    no values are compared, it is the score itself.
     """
+    if not groups.contrasts:
+        return np.asarray(scores[0])
     risk = np.zeros(len(scores[0]))
     for a, b in groups.contrasts:
         gap = np.abs(scores[a] - scores[b])

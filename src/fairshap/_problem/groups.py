@@ -47,7 +47,7 @@ class Groups:
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
     #: For each row and each value that its attribute is set to, a row that has that value.
     donors: Ints
-    #: Which pairs of these values are compared.
+    #: Which pairs of these values are compared; without any, outputs count as they are.
     contrasts: tuple[tuple[int, int], ...]
     #: Whether the risk of a row is the mean of the differences among them, or the largest.
     is_mean: bool

@@ -116,6 +116,28 @@ class Problem:
         """Which values are privileged in parts of this table, which need not hold all of them."""
         return known_values(self.privileged, len(self.columns))
 
+    @property
+    def of_scores(self) -> "Problem":
+        """The problem in which the attribute is a column like any other, and its values are not compared."""
+        donors = np.broadcast_to(np.int64(0), (len(self.groups.side), 1))
+        groups = replace(self.groups, donors=donors, contrasts=(), by_row=False)
+        return replace(self, columns=(), groups=groups)
+
+    @property
+    def gap_sign(self) -> Floats:
+        """Which way a row's score counts in the gap between it and its reference.
+
+        It is 1 for a privileged row and -1 for an unprivileged one; the other way round where the score is
+        that of the negative label.
+        """
+        is_negative = self.target is not None and self.target.positive == 0
+        return np.where((self.groups.side == 1) != is_negative, 1.0, -1.0)
+
+    @property
+    def without_added(self) -> "Problem":
+        """The problem whose model does not see an attribute beside the table: that only makes the groups."""
+        return replace(self, table=self.own, columns=(), added=()) if self.added else self
+
     def with_references(self, R: Native) -> "Problem":
         """Return the problem of this table's rows with those of R, one for each, below them."""
         table = self.own.above(R)

@@ -34,8 +34,8 @@ class Game:
     """Many games at once, one for each pair of a row and its reference.
 
     ``v(S)`` is the risk of the row that has its own values for the players in S and the reference's
-    for all others. A player whose values are equal in both is a dummy, as is the sensitive attribute, which
-    the risk sets itself: only the other players are active.
+    for all others; in the gap game it is the score. A player whose values are equal in both is a dummy, as is
+    the sensitive attribute where the risk sets it: only the other players are active.
     """
 
     def __init__(self, risk: Risk, players: Players, rows: Ints, references: Ints) -> None:
@@ -174,9 +174,13 @@ class _Known:
 class Rows:
     """The weighted means over each row's references, while its pairs are being solved."""
 
-    def __init__(self, plan: MatchPlan, players: Players, n_rows: int, unit: float) -> None:
+    def __init__(
+        self, plan: MatchPlan, players: Players, n_rows: int, unit: float, sign: Floats | None = None
+    ) -> None:
         self.plan = plan
         self.unit = unit
+        #: By what the values of each row's games are multiplied.
+        self.sign = np.ones(n_rows) if sign is None else sign
         self.values = np.zeros((n_rows, len(players.names)))
         self.errors: Floats | None = None
         self.full, self.empty = np.zeros(n_rows), np.zeros(n_rows)
@@ -199,7 +203,7 @@ class Rows:
         row, weight = self.plan.row[pairs], self.plan.weight[pairs]
         at = (np.repeat(row, counts), active.ravel())
         share = np.repeat(weight, counts)
-        np.add.at(self.values, at, share * phi.ravel())
+        np.add.at(self.values, at, np.repeat(self.sign[row] * weight, counts) * phi.ravel())
         np.add.at(self.full, row, weight * full)
         np.add.at(self.empty, row, weight * empty)
         if error is not None:
@@ -215,8 +219,8 @@ class Rows:
         found = {
             "values": self.values,
             "errors": self.errors,
-            "risk": self.full,
-            "reference_risk": self.empty,
+            "output": self.full,
+            "reference_output": self.empty,
         }
         for array in found.values():
             if array is not None:
@@ -261,7 +265,8 @@ def estimate_pairs(
         ends = np.full(len(left), count == options.n_permutations)
         if options.threshold is not None:
             enough = floor_of(options.threshold, rows.unit)
-            ends |= _is_clear(mean[left], error, enough) & rows.is_lone[pairs[left]]
+            sign = rows.sign[rows.plan.row[pairs[left]]][:, None]
+            ends |= _is_clear(sign * mean[left], error, enough) & rows.is_lone[pairs[left]]
         done = left[ends]
         counts = np.full(len(done), q)
         rows.add(pairs[done], counts, active[done], mean[done], full[done], empty[done], error[ends])

@@ -1,4 +1,4 @@
-"""Explain a model on a table: the Shapley values of each row's risk against its reference."""
+"""Explain a model on a table: the Shapley values of each row's risk, or score, against its reference."""
 
 from dataclasses import replace
 from itertools import chain
@@ -11,12 +11,12 @@ from fairshap._frames import Players
 from fairshap._kernels.shapley import AllCoalitions, shapley_values
 from fairshap._messages import Forecast, Progress
 from fairshap._models import NotNativeError, Risk, Scorer
-from fairshap._models.scorer import MisreadError, MixedColumnsError
+from fairshap._models.scorer import MisreadError, MixedColumnsError, rows_of
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import AnyCodes, Ints, Native
 from fairshap.attribution._calls import Game, Rows, estimate_pairs
 from fairshap.attribution._explanation import Explainer, Explanation, Options, make_explainer
-from fairshap.exceptions import InputError
+from fairshap.exceptions import InputError, ModelError
 from fairshap.matching import MatchPlan
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ def explain(
     the prediction, and all values are in its units. With more than two classes DR is the total variation,
     half the sum over the classes.
 
+    With ``Explainer(game="gap")`` it is the score gap between the two people of a pair instead,
+    ``v(S) = s (f(x on S, r elsewhere) - f(r))`` with s = 1 for a privileged row and -1 for an unprivileged
+    one: how much each of the row's own values adds to the gap in favor of the privileged person.
+
     fairshap reads the model where it can: the trees of XGBoost, LightGBM, CatBoost and scikit-learn, linear
     models, and models made of these, such as bags, votes, stacks and calibrations; also behind preprocessing
     that works column by column. It calls any other model. ``route`` in the result says which.
@@ -77,7 +81,7 @@ def explain(
         The target. Only constraints that look at the label, and a regressor's default threshold, need it.
     sensitive, privileged, sensitive_features, min_group_size
         The sensitive attribute, as in :class:`fairshap.FairSHAP`. The model sees one that is given by
-        ``sensitive_features`` as a last column.
+        ``sensitive_features`` as a last column; in the gap game it does not see it.
     explainer : Explainer, optional
         How the values are computed.
     threshold : float, optional
@@ -117,7 +121,10 @@ def explain(
         comparison=explainer.comparison,
         min_group_size=min_group_size,
         random_state=random_state,
+        is_fitted=options.game == "risk",
     )
+    if options.game == "gap":
+        problem = problem.without_added
     n = problem.table.n_rows
     if isinstance(R, MatchPlan):
         plan = R
@@ -133,11 +140,14 @@ def explain_matched(
 ) -> Explanation:
     """Return the explanation of a fitted model on a table whose rows are matched."""
     players.check_alone(problem.columns)
+    is_gap, side = options.game == "gap", problem.groups.side
     risk = Risk(Scorer(model), replace(problem, table=players.switch(problem.table)))
-    # A quantity that is missing has no side, and so no value to be compared with.
-    pairs = plan.of_rows(problem.groups.side[plan.row] >= 0) if problem.groups.by_row else plan
-    by_calls = Game(risk, players, pairs.row, pairs.reference)
-    rows = Rows(pairs, players, len(problem.groups.side), risk.unit)
+    if is_gap:
+        _check_columns(risk)
+    # A quantity that is missing has no side, and so no value to be compared with; nor has a gap a direction.
+    pairs = plan.of_rows(side[plan.row] >= 0) if problem.groups.by_row or is_gap else plan
+    by_calls = Game(risk.of_scores() if is_gap else risk, players, pairs.row, pairs.reference)
+    rows = Rows(pairs, players, len(side), risk.unit, problem.gap_sign if is_gap else None)
     game, route = native_game(by_calls, options)
     seed = check_random_state(options.random_state).randint(np.iinfo(np.int32).max)
     if route == "trees":
@@ -150,6 +160,22 @@ def explain_matched(
             game = by_calls
         _attribute_by_calls(cast("Game", game or by_calls), left, rows, options, seed, route)
     return Explanation(risk, plan, players, route=route, options=options, **rows.finish())
+
+
+def _check_columns(risk: Risk) -> None:
+    """Raise an error if a model was fitted without the attribute that the table holds, and misses that."""
+    problem, model = risk.problem, risk.scorer.model
+    takes, width = getattr(model, "n_features_in_", None), len(problem.table.names)
+    if not problem.columns or takes != width - len(problem.columns):
+        return
+    try:
+        risk.scorer(rows_of(problem.table, np.arange(1)))
+    except Exception as error:
+        raise ModelError(
+            f"the model takes {takes} columns and X has {width}, one of them {problem.groups.name!r}, which "
+            "the model never sees. Leave it out of X and give it as sensitive_features.",
+            parameter="sensitive",
+        ) from error
 
 
 def explain_again(explanation: Explanation, model: Any, X: Native, original: Native) -> Explanation:
@@ -237,10 +263,14 @@ def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, s
 
 def _attribute_by_trees(game: "TreeGame", rows: Rows, options: Options, seed: int) -> None:
     most = _most(options, _AUTO_BY_TREES)
+    if game.is_additive and options.method != "permutation":
+        # Nothing is enumerated, as long as the players are bits of a number.
+        most = game.most_players
     pairs = np.arange(len(game.q))
     reached = game.reached(pairs, most)
     is_exact = reached <= most
-    _check_most(reached[is_exact])
+    if not game.is_additive:
+        _check_most(reached[is_exact])
     left, q_left = pairs[~is_exact], game.q[~is_exact]
     exact, counts = pairs[is_exact], reached[is_exact]
     work = game.work(counts)

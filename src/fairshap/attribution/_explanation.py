@@ -19,13 +19,16 @@ from fairshap.matching import MatchPlan
 
 Method: TypeAlias = Literal["auto", "exact", "permutation"]
 METHODS = ("auto", "exact", "permutation")
+#: What is attributed: the discriminative risk of a row, or the gap between its score and its reference's.
+GameName: TypeAlias = Literal["risk", "gap"]
+GAMES = ("risk", "gap")
 
 # The paper's threshold. A regressor's is this many standard deviations of the target.
 _THRESHOLD = 0.05
 
 
 class Explainer(BaseEstimator):
-    """How the Shapley values of the discriminative risk are computed.
+    """What the Shapley values are of, and how they are computed.
 
     Parameters
     ----------
@@ -43,6 +46,13 @@ class Explainer(BaseEstimator):
     comparison : {"max", "mean", "random"}, default="max"
         The risk of a row if the attribute has more than two values; see
         :func:`fairshap.metrics.discriminative_risk`.
+    game : {"risk", "gap"}, default="risk"
+        "risk" attributes the discriminative risk of a row, as in the paper: what a switch of the attribute
+        alone does to its score. "gap" attributes the gap between the scores of the privileged and the
+        unprivileged person of a pair, whether the model sees the attribute or not; the score is the
+        probability of the positive label, or a regressor's prediction. The attribute is a feature like any
+        other there, whose value is its direct effect. It is never edited. A model does not see an attribute
+        that is given as ``sensitive_features``.
 
     Examples
     --------
@@ -59,12 +69,14 @@ class Explainer(BaseEstimator):
         n_permutations: int = 128,
         feature_groups: PlayersLike = None,
         comparison: Comparison = "max",
+        game: GameName = "risk",
     ) -> None:
         self.method = method
         self.max_exact = max_exact
         self.n_permutations = n_permutations
         self.feature_groups = feature_groups
         self.comparison = comparison
+        self.game = game
 
     def players(self, table: Table) -> Players:
         """Return which columns of a table are switched together."""
@@ -72,13 +84,14 @@ class Explainer(BaseEstimator):
 
     def options(self, *run_with: Any) -> "Options":
         """Return the checked options of one computation, which runs with a threshold, a seed and so on."""
-        return Options(self.method, self.max_exact, self.n_permutations, *run_with)
+        return Options(self.game, self.method, self.max_exact, self.n_permutations, *run_with)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of one computation: those of the explainer, and what it runs with."""
 
+    game: GameName = "risk"
     method: Method = "auto"
     max_exact: int | None = None
     n_permutations: int = 128
@@ -89,6 +102,7 @@ class Options:
     verbose: int = 0
 
     def __post_init__(self) -> None:
+        check_choice(self.game, "game", GAMES)
         check_choice(self.method, "method", METHODS)
         check_count(self.n_permutations, "n_permutations", ": fewer have no standard error", 2)
         if self.max_exact is not None:
@@ -124,8 +138,9 @@ class Explanation:
     """One fitted model explained on one table.
 
     Each row has a discriminative risk, a reference, and the Shapley values of its risk against that
-    reference: ``values.sum(axis=1)`` is ``risk - reference_risk``. Repairs, reports and tuning work from it;
-    it holds the table and the model.
+    reference: ``values.sum(axis=1)`` is ``risk - reference_risk``. In the gap game they are the Shapley
+    values of the gap between its score and the reference's, and their sum is ``gap``. Repairs, reports and
+    tuning work from it; it holds the table and the model.
 
     Attributes
     ----------
@@ -133,9 +148,16 @@ class Explanation:
         The Shapley values, NaN for rows without a reference, and their errors, 0 where a value is exact.
     status : ndarray of str, shape (rows,)
         "exact", "estimated", or "unmatched" for rows without a reference.
+    game : {"risk", "gap"}
+        What is attributed; see :class:`Explainer`.
     risk, reference_risk : ndarray, shape (rows,)
         The discriminative risk of each row, and of its reference seen from the row's own group; NaN for rows
-        without a reference.
+        without a reference. In the gap game the size of the row's gap, and 0.
+    gap : ndarray, shape (rows,)
+        In the gap game, the score of the privileged person of each row's pair minus that of the unprivileged
+        one; the mean over several references.
+    output, reference_output : ndarray, shape (rows,)
+        What the model gives for each row and its reference: the risks, or the scores in the gap game.
     match_plan : MatchPlan
         The references of each row.
     route : str
@@ -154,10 +176,35 @@ class Explanation:
     values: Floats
     errors: Floats | None
     status: NDArray[np.str_]
-    risk: Floats
-    reference_risk: Floats
+    output: Floats
+    reference_output: Floats
     route: str
     options: Options
+
+    @property
+    def game(self) -> GameName:
+        """What is attributed: the "risk" of a row, or the "gap" to its reference."""
+        return self.options.game
+
+    @property
+    def risk(self) -> Floats:
+        """The discriminative risk of each row; in the gap game the size of its gap."""
+        return self.output if self.game == "risk" else np.abs(self.gap)
+
+    @property
+    def reference_risk(self) -> Floats:
+        """The risk of each row's reference; in the gap game 0, since nobody has a gap to oneself."""
+        return self.reference_output if self.game == "risk" else 0.0 * self.reference_output
+
+    @property
+    def gap(self) -> Floats:
+        """The score gap of each pair in favor of its privileged person."""
+        if self.game == "risk":
+            raise InputError(
+                "the risk was explained, not the gap between scores; use Explainer(game='gap').",
+                parameter="game",
+            )
+        return self.problem.gap_sign * (self.output - self.reference_output)
 
     @property
     def problem(self) -> Problem:
@@ -191,7 +238,7 @@ class Explanation:
 
     @property
     def mean_risk(self) -> float:
-        """The mean risk of the rows that have a reference; NaN if none has."""
+        """The mean risk of the rows that have a reference, as in ``risk``; NaN if none has."""
         known = self.risk[~np.isnan(self.risk)]
         return float(known.mean()) if len(known) else float("nan")
 
@@ -210,13 +257,15 @@ class Explanation:
         return f"Explanation({len(self)} rows x {len(self.feature_names)} features: {kinds}, by {way})"
 
     def frame(self) -> Native:
-        """Return one line per row: its status, its risks, and the Shapley value of each feature."""
-        data: dict[str, Any] = {
-            "row": np.arange(len(self)),
-            "status": self.status.tolist(),
-            "risk": self.risk,
-            "reference_risk": self.reference_risk,
-        }
+        """Return one line per row: its status, its risks, and the Shapley value of each feature.
+
+        In the gap game it has the gap, the score and the reference's score in place of the risks.
+        """
+        data: dict[str, Any] = {"row": np.arange(len(self)), "status": self.status.tolist()}
+        if self.game == "risk":
+            data |= {"risk": self.risk, "reference_risk": self.reference_risk}
+        else:
+            data |= {"gap": self.gap, "score": self.output, "reference_score": self.reference_output}
         for k, feature in enumerate(self.feature_names):
             # Names that read alike, such as 1 and "1", are told apart.
             name = f"phi_{feature}"
@@ -251,7 +300,8 @@ class Explanation:
         """Return a ``shap.Explanation``, for shap's own plots.
 
         It holds the rows that have a reference, in their order. The base value of a row is the risk of its
-        reference. A feature group of several columns shows their values together.
+        reference; in the gap game it is 0, and the values lead from there to the gap. A feature group of
+        several columns shows their values together.
 
         Examples
         --------

@@ -6,7 +6,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import expit
 
-from fairshap._kernels.linear import FEW, MOST, Sums, gauss_rules, solve_sums
+from fairshap._kernels.linear import FEW, MARGIN, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.trees.ensemble import coalition_weights
 from fairshap._messages import Progress, in_threads
 from fairshap._models.linear import read_linear
@@ -34,6 +34,11 @@ class LinearGame:
         self.is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
         self.is_player[self.columns] = 0.0
 
+    @property
+    def is_additive(self) -> bool:
+        """Whether the games are sums: what is explained is the output itself, and there is no link."""
+        return not (self.is_logistic or self.groups.contrasts)
+
     def solve(self, rows: Rows, progress: Progress) -> Ints:
         """Add the values of all pairs to their rows; return the pairs that could not be solved."""
         n_players = self.is_player.shape[1]
@@ -42,8 +47,13 @@ class LinearGame:
 
         def solve_part(part: Ints) -> tuple[Any, ...]:
             phi, (full, empty) = np.zeros((len(part), n_players)), np.empty((2, len(part)))
-            solved = np.empty(len(part), dtype=np.bool_)
-            solve_sums(self._sums(part), FEW, *rules, phi, full, empty, solved)
+            solved, sums = np.full(len(part), fill_value=True), self._sums(part)
+            if self.is_additive:
+                phi = np.tensordot(sums.shares, sums.steps, axes=1)
+                empty = sums.shares @ sums.level
+                full = empty + phi.sum(axis=1)
+            else:
+                solve_sums(sums, FEW, *rules, phi, full, empty, solved)
             phi = phi[solved]
             pair, active = np.nonzero(phi)
             counts = np.bincount(pair, minlength=len(phi))
@@ -80,13 +90,21 @@ class LinearGame:
         donors = self.groups.donors[owners]
         # What the attribute's values add, shape (components, rows, alternatives).
         shifts = self.table.terms[:, donors.ravel()][:, :, self.columns].sum(axis=2)
+        shifts = shifts.reshape(len(shifts), *donors.shape)
+        steps, contrasts = (own - other) @ self.is_player, self.groups.contrasts
         without: Floats = np.delete(other, self.columns, axis=2)
+        level = without.sum(axis=2) + self.table.constants[:, None]
+        if self.is_logistic and not contrasts:
+            # The output is the gap to one that is 0 for all coalitions, so far below are its margins.
+            highest = level + np.maximum(steps, 0.0).sum(axis=2)
+            below = np.maximum(highest + MARGIN, 1.0)
+            shifts, contrasts = np.stack([np.zeros_like(below), -below], axis=2), ((0, 1),)
         return Sums(
-            steps=(own - other) @ self.is_player,
-            level=without.sum(axis=2) + self.table.constants[:, None],
-            shifts=shifts.reshape(len(shifts), *donors.shape),
+            steps=steps,
+            level=level,
+            shifts=shifts,
             shares=np.full(len(own), 1.0 / len(own)),
-            contrasts=np.array(self.groups.contrasts, dtype=np.int64),
+            contrasts=np.array(contrasts, dtype=np.int64),
             is_mean=self.groups.is_mean,
             is_logistic=self.is_logistic,
         )

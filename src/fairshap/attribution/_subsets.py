@@ -55,7 +55,10 @@ def best_players(
 
 def _game(explanation: Explanation, rows: Ints) -> Game:
     """Return the games of some rows against the references that their new values come from."""
-    return Game(explanation.risk_function, explanation.features, rows, explanation.best[rows])
+    risk = explanation.risk_function
+    if explanation.game == "gap":
+        risk = risk.of_scores()
+    return Game(risk, explanation.features, rows, explanation.best[rows])
 
 
 def _best_of_all(game: Game, pairs: Ints, q: int, cells: AnyCodes, price: float, most_cells: int) -> Bools:
@@ -97,7 +100,10 @@ def _best_in_order(game: Game, phi: Floats, cells: AnyCodes, price: float, most_
 
 def risk_when_replaced(explanation: Explanation, rows: Ints, replaced: Bools) -> Floats:
     """Return the risk of rows, some of whose players have the reference's cells, by asking the model."""
-    return _game(explanation, rows).without(replaced)
+    outputs = _game(explanation, rows).without(replaced)
+    if explanation.game == "risk":
+        return outputs
+    return np.asarray(np.abs(outputs - explanation.reference_output[rows]))
 
 
 def replay(explanation: Explanation, rows: Ints, taken: Bools) -> tuple[Floats, Floats]:

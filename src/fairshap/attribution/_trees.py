@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from fairshap._kernels.trees.additive import solve_additive
 from fairshap._kernels.trees.ensemble import Walker, active_counts, coalition_weights, make_walker
 from fairshap._kernels.trees.pairs import choose_players, coalition_risks, count_players, solve_pairs
 from fairshap._kernels.trees.paths import MOST_PLAYERS
@@ -33,6 +34,9 @@ class TreeGame:
     than in the oracle.
     """
 
+    #: How many players can be told apart.
+    most_players = MOST_PLAYERS
+
     def __init__(self, game: Game, n_jobs: int | None) -> None:
         self.groups = game.risk.problem.groups
         if self.groups.donors.shape[1] > MOST_PLAYERS:
@@ -41,6 +45,8 @@ class TreeGame:
         if table.ensemble.scale == 0:
             raise NotNativeError("its trees count nothing")
         self.walker = make_walkers(table, game, table.ensemble.link == "logistic")[0]
+        #: Whether the games are sums over paths: there is no link, and the output itself is explained.
+        self.is_additive = not (self.walker.output.is_logistic or self.groups.contrasts)
         self.rows, self.references = game.rows, game.references
         self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: The number of players of each pair whose values some split tells apart.
@@ -55,11 +61,15 @@ class TreeGame:
         that tells the two rows apart is never reached.
         """
         counts = self.q[pairs]
-        many = np.flatnonzero(counts > min(most, _FEW))
-        reached = np.empty(len(many), dtype=np.int32)
+        many = np.flatnonzero(counts > (most if self.is_additive else min(most, _FEW)))
+        reached, none = np.empty(len(many), dtype=np.int32), np.empty(0)
 
         def count(part: slice) -> None:
-            count_players(*self._pairs(pairs[many[part]]), reached[part])
+            which = self._pairs(pairs[many[part]])
+            if self.is_additive:
+                solve_additive(*which, which[1], reached[part], reached[:0], none, none, none)
+            else:
+                count_players(*which, reached[part])
 
         self._in_threads(count, _parts(len(many)))
         # Those that are not told apart any more are too many in any case.
@@ -68,7 +78,7 @@ class TreeGame:
 
     def work(self, reached: AnyCodes) -> Floats:
         """Return what solving games of so many players costs, in coalitions."""
-        return np.asarray(np.exp2(reached) + _WALK)
+        return np.asarray(np.where(self.is_additive, 0.0, np.exp2(reached)) + _WALK)
 
     def solve(self, rows: Rows, pairs: Ints, reached: AnyCodes, work: Floats, progress: Progress) -> None:
         """Add the values of pairs, of which so many players are reached, at so much work, to their rows."""
@@ -77,21 +87,15 @@ class TreeGame:
         counts = np.empty(len(pairs), dtype=np.int32)
         active, phi = np.empty(bounds.sum(), dtype=np.int32), np.empty(bounds.sum())
         full, empty = np.empty((2, len(pairs)))
-        weights = coalition_weights(int(reached.max(initial=0)))
+        weights = coalition_weights(0 if self.is_additive else int(reached.max(initial=0)))
 
         def solve_part(part: Ints) -> None:
             counts_part, (full_part, empty_part) = np.empty(len(part), np.int32), np.empty((2, len(part)))
-            solve_pairs(
-                *self._pairs(pairs[part]),
-                weights,
-                int(reached[part].max()),
-                start[part],
-                counts_part,
-                active,
-                phi,
-                full_part,
-                empty_part,
-            )
+            written: Any = (start[part], counts_part, active, phi, full_part, empty_part)
+            if self.is_additive:
+                solve_additive(*self._pairs(pairs[part]), *written)
+            else:
+                solve_pairs(*self._pairs(pairs[part]), weights, int(reached[part].max()), *written)
             counts[part], full[part], empty[part] = counts_part, full_part, empty_part
 
         parts = self._shares(reached, work)
@@ -187,7 +191,7 @@ def make_walkers(table: RankedTable, game: Game, needs_level: bool) -> list[Walk
     is_attribute = np.isin(table.column, problem.columns)
     own = (table.column >= 0) & ~is_attribute
     player = np.where(own, np.append(players.of_column, -1)[table.column], -1).astype(np.int32)
-    contrasts = np.array(problem.groups.contrasts, dtype=np.int64)
+    contrasts = np.array(problem.groups.contrasts, dtype=np.int64).reshape(-1, 2)
     shared = is_attribute, table.ranks, player, len(players.names), contrasts, problem.groups.is_mean
     return [
         make_walker(trees, *shared, base, ensemble.scale, needs_level)

@@ -43,9 +43,9 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals decimal delimiter drop editable encoding force frozen group "
-    "header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective positive "
-    "privileged reject_if selector selectors sensitive sheet target thousands threshold"
+    "budget categorical counterfactuals decimal delimiter direction drop editable encoding fail_if force frozen "
+    "game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective "
+    "positive privileged reject_if report selector selectors sensitive sheet target thousands threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -297,6 +297,9 @@ class ConstraintOptions:
         _REPAIR,
         autocompletion=offer(_GROUPS),
     )
+    direction: str | None = option(
+        None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
+    )
     reject_if: Texts = names_option(
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
@@ -322,6 +325,7 @@ class ConstraintOptions:
             editable=self.editable or None,
             max_per_row=self.max_per_row,
             group=self.group,  # type: ignore[arg-type]
+            direction=self.direction,  # type: ignore[arg-type]
             plausible=self.plausible,
             reject_if=reject_if,
         )

@@ -5,12 +5,43 @@ from typing import Any
 
 import numpy as np
 
-from fairshap._problem import Target
+from fairshap._problem import Problem, Target
 from fairshap._problem.target import exceeds
 from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
-from fairshap.exceptions import InputError
+from fairshap.exceptions import InputError, TargetError
+
+
+def narrows_gap(problem: Problem, references: Ints) -> Bools:
+    """Say which rows, given the values of their references, narrow the gap in the rate of positive labels.
+
+    An unprivileged row is compared with the privileged rows, a privileged one with the group of its
+    reference: the group with the higher rate should look less like its positive rows, the other one less like
+    its negative rows. Where the rates are equal there is nothing to narrow.
+    """
+    groups, target, n = problem.groups, problem.y, len(problem.groups.side)
+    if target.positive_value is None:
+        raise TargetError(
+            "direction='parity' needs a target of two labels, one of which is positive; "
+            + ("a quantity has none." if target.classes is None else f"y has {len(target.classes)}.")
+            + " Leave direction out.",
+            parameter="direction",
+        )
+    is_positive = target.values == target.positive_value
+    weight = np.ones(n) if problem.sample_weight is None else problem.sample_weight
+
+    def rate(rows: Bools) -> float:
+        return float(np.average(is_positive[rows], weights=weight[rows])) if weight[rows].any() else np.nan
+
+    # References may stand below the rows; those that are not rows of the table have no group.
+    group = np.where(groups.side == 1, groups.group[references % n], groups.group)
+    group[references < 0] = -1
+    privileged, pooled = rate(groups.side == 1), rate(groups.side == 0)
+    of_group = np.array([*(rate(groups.group == k) for k in range(groups.group.max() + 1)), pooled])
+    ahead = privileged - of_group[group]
+    is_favored = np.where(groups.side == 1, ahead > 0, ahead < 0)
+    return np.asarray((groups.side >= 0) & (ahead != 0) & ~np.isnan(ahead) & (is_favored == is_positive))
 
 
 def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:

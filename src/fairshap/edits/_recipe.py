@@ -107,7 +107,7 @@ def add_counterfactuals(
     A row has one for each value that its own, if present, is compared with; they share the weight that it
     had. In a frame whose rows are merely numbered the numbers go on; otherwise each has its row's label.
     """
-    if problem.added:
+    if not problem.columns or problem.added:
         raise InputError(
             f"{problem.groups.name!r} is not a column of X (it was given as sensitive_features), so that "
             "a counterfactual would be its row again. Leave counterfactuals out, or put the attribute "

@@ -15,7 +15,7 @@ from fairshap.attribution import Explanation
 from fairshap.attribution._explanation import check_threshold
 from fairshap.attribution._subsets import best_players
 from fairshap.edits._ledger import Edits
-from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible
+from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible, narrows_gap
 from fairshap.exceptions import InputError
 
 #: The groups whose rows are edited, and their sides.
@@ -38,6 +38,12 @@ class EditConstraints(BaseEstimator):
         The largest number of edited cells in a row; those of the largest Shapley values are kept.
     group : {"both", "unprivileged", "privileged"}, default="both"
         The groups whose rows are edited.
+    direction : {"parity"}, default=None
+        Edit only rows whose change narrows the gap between the groups: edits keep the label, so these are
+        rows of the favored group with the positive label, and rows of the other group with the negative one.
+        Of two groups the one with the higher rate of positive labels is favored; with more groups, each
+        unprivileged one is compared with the privileged rows. It needs two labels. It can turn the gap
+        around, which :func:`fairshap.tune` finds out.
     plausible : bool, default=False
         Whether a new category must occur, with each of the row's other categories, in some row of the other
         group.
@@ -58,6 +64,7 @@ class EditConstraints(BaseEstimator):
         editable: Sequence[Any] | None = None,
         max_per_row: int | None = None,
         group: Literal["both", "unprivileged", "privileged"] = "both",
+        direction: Literal["parity"] | None = None,
         plausible: bool = False,
         reject_if: Rejection = None,
     ) -> None:
@@ -65,12 +72,14 @@ class EditConstraints(BaseEstimator):
         self.editable = editable
         self.max_per_row = max_per_row
         self.group = group
+        self.direction = direction
         self.plausible = plausible
         self.reject_if = reject_if
 
     def check(self) -> None:
         """Raise an error if a parameter makes no sense."""
         check_choice(self.group, "group", list(SIDES))
+        check_choice(self.direction, "direction", (None, "parity"))
         if self.frozen is not None and self.editable is not None:
             raise InputError("frozen and editable are both given; give one of the two.", parameter="frozen")
         if self.max_per_row is not None:
@@ -159,6 +168,8 @@ class Selector(BaseEstimator):
         may = constraints.features(problem.own, players)
         may[players.of_column[[c for c in problem.columns if c < len(players.of_column)]]] = False
         side = np.isin(problem.groups.side, SIDES[constraints.group])
+        if constraints.direction is not None:
+            side &= narrows_gap(problem, best)
         is_enough = (self._is_enough(explanation) & may).any(axis=1)
         rows = np.flatnonzero(side & (best >= 0) & is_enough)
         differ = problem.table.differ(rows, best[rows])
@@ -278,7 +289,7 @@ class Budget(Selector):
 class OptimalSubset(Selector):
     """Edit, in each row, the set of values that minimizes its risk plus the cost of the edited cells.
 
-    At a cost equal to a threshold that means fewer edits and less risk.
+    At a cost equal to a threshold that means fewer edits and less risk. It is for the risk game.
 
     Parameters
     ----------
@@ -299,6 +310,12 @@ class OptimalSubset(Selector):
         check_threshold(self.cost, "cost")
 
     def _price(self, explanation: Explanation) -> float:
+        if explanation.game != "risk":
+            raise InputError(
+                "OptimalSubset lowers the discriminative risk, and the gap game was explained. Use "
+                "Threshold, Budget or Iterative, or Explainer(game='risk').",
+                parameter="selector",
+            )
         return explanation.default_threshold if self.cost is None else self.cost
 
     def _is_enough(self, explanation: Explanation) -> Bools:

@@ -237,9 +237,9 @@ class Evidence:
     def plot_risks(self, ax: Any = None) -> Any:
         """Draw the risk of all rows under the explained model before and after; return the axes."""
         data = self._explained()
-        known = ~np.isnan(data.certificate.dr_before)
-        after = None if data.is_audit else data.certificate.dr_after[known]
-        return draw_risks(data.certificate.dr_before[known], after, ax)
+        known = ~np.isnan(data.certificate.before)
+        after = None if data.is_audit else data.certificate.after[known]
+        return draw_risks(data.certificate.before[known], after, ax)
 
     def plot_thresholds(self, ax: Any = None) -> Any:
         """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""

@@ -92,7 +92,7 @@ def _number_flows(name: str, old: list[Any], new: list[Any], side: Sides) -> lis
 def riskiest_rows(data: ReportData, redact: bool) -> list[dict[str, Any]]:
     """Return the rows with the largest risk, each beside its reference, with its edits."""
     best = data.explanation.best
-    risk = np.where(best >= 0, data.certificate.dr_before, -np.inf)
+    risk = np.where(best >= 0, data.certificate.before, -np.inf)
     order = np.argsort(-steps(risk, data.explanation.unit), kind="stable")[:_ROWS]
     return [_compare(data, int(row), redact) for row in order if np.isfinite(risk[row])]
 
@@ -122,8 +122,8 @@ def _compare(data: ReportData, row: int, redact: bool) -> dict[str, Any]:
         "row": row,
         "label": "" if redact else _label(own.store.labels(pair[:1])[0], row),
         "reference": reference,
-        "before": float(certificate.dr_before[row]),
-        "after": float(certificate.dr_after[row]),
+        "before": float(certificate.before[row]),
+        "after": float(certificate.after[row]),
         "distance": float(certificate.distance[row]),
         "lines": lines,
         "hidden": len(at) - len(lines),

@@ -102,12 +102,12 @@ class ReportData:
 
     def mean_risks(self, edited: bool = False) -> tuple[float, float] | None:
         """Return the explained model's mean risk before and after, over all rows or the edited ones."""
-        known = ~np.isnan(self.certificate.dr_before)
+        known = ~np.isnan(self.certificate.before)
         if edited:
             known &= self.certificate.edited
         if not known.any():
             return None
-        return float(self.certificate.dr_before[known].mean()), float(self.certificate.dr_after[known].mean())
+        return float(self.certificate.before[known].mean()), float(self.certificate.after[known].mean())
 
 
 class Sweep(NamedTuple):
@@ -139,7 +139,7 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
     explanation = data.explanation
     kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
     rows, replaced = kind(threshold).choose(explanation, data.recipe.constraints)
-    risk = data.certificate.dr_before.copy()
+    risk = data.certificate.before.copy()
     if not len(rows):
         return 0, 0, round(float(np.nanmean(risk)), 6)
     references, features = explanation.best[rows], explanation.features

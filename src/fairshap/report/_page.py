@@ -83,7 +83,7 @@ def _context(
     """Return what the sections on single cells and rows show, and add their figures."""
     certificate = data.certificate
     lines, n_hidden = column_lines(data)
-    risen = exceeds(certificate.dr_after, certificate.dr_before, data.explanation.unit)
+    risen = exceeds(certificate.after, certificate.before, data.explanation.unit)
     figures |= {"risks": plots.plot_risks, "thresholds": plots.plot_thresholds, "columns": plots.plot_columns}
     figures["measures"] = plots.plot_fairness
     if data.tuning is not None:

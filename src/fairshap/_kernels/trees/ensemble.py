@@ -65,7 +65,7 @@ class Output(NamedTuple):
     base: float
     scale: float
     is_logistic: bool
-    #: shape (contrasts, 2): which values of the attribute are compared
+    #: shape (contrasts, 2): which values of the attribute are compared; none where the output itself matters
     contrasts: Ints
     #: Whether the risk is the mean of their gaps or the largest
     is_mean: bool
@@ -97,7 +97,7 @@ class Walker(NamedTuple):
     ways: Ways
     descent: Descent
     output: Output
-    #: How many trees matter: without a link, those that split on the attribute
+    #: How many trees matter: for a gap without a link, those that split on the attribute
     n_trees: int
     depth: int
     n_leaves: int
@@ -175,7 +175,7 @@ def make_walker(
         ways,
         descent,
         Output(base, scale, is_logistic, contrasts, is_mean),
-        n_trees=len(descent.roots) if is_logistic else descent.n_switching,
+        n_trees=descent.n_switching if len(contrasts) and not is_logistic else len(descent.roots),
         depth=int(descent.depth.max()),
         n_leaves=int((~inside).sum()),
         n_players=n_players,

@@ -79,6 +79,9 @@ def solve_by_products(
     """
     tables = room.tables
     n_level = arrange(masks, q, (1 << n_alternatives) - 1, room.place, room.moved)
+    if len(output.contrasts) == 0 and n_level > _CHUNK:
+        # Nobody is a player of the difference, so that anybody can take the place of one.
+        n_level = _CHUNK
     n_difference = q - n_level
     n_low = n_level if n_level > _CHUNK else _CHUNK
     n_low = n_low if n_low < q else q
@@ -182,6 +185,8 @@ def _share_out(sums: Floats, gain: float, place: Ints, first: int, phi: Floats) 
 def _risk(odds: float, tables: Floats, block: int, output: Output) -> float:
     """Return the risk of one coalition."""
     contrasts = output.contrasts
+    if len(contrasts) == 0:
+        return 1.0 / (1.0 + odds)
     total, largest = 0.0, 0.0
     for c in range(len(contrasts)):
         a, b = tables[_DIFFERENCE + contrasts[c, 0], block], tables[_DIFFERENCE + contrasts[c, 1], block]
@@ -204,13 +209,16 @@ def _add_block(
     by_level: Floats,
 ) -> float:
     """Add the risks of the n coalitions that have the same players of the difference; return their sum."""
-    contrasts, risk, total = output.contrasts, tables[_RISK], 0.0
-    share, is_sum = 1.0 / len(contrasts), output.is_mean or len(contrasts) == 1
+    contrasts, risk, total, n_contrasts = output.contrasts, tables[_RISK], 0.0, len(output.contrasts)
+    is_sum = output.is_mean or n_contrasts < 2
+    # Without contrasts, the gap to an output of 1 is taken off. That shifts all sums by the same.
+    a, b, share = 1.0, 0.0, 1.0 / n_contrasts if n_contrasts else -1.0
     if not is_sum:
         for j in range(n):
             risk[j] = 0.0
-    for c in range(len(contrasts)):
-        a, b = tables[_DIFFERENCE + contrasts[c, 0], block], tables[_DIFFERENCE + contrasts[c, 1], block]
+    for c in range(n_contrasts if n_contrasts else 1):
+        if n_contrasts:
+            a, b = tables[_DIFFERENCE + contrasts[c, 0], block], tables[_DIFFERENCE + contrasts[c, 1], block]
         if is_sum:
             total += add_logistic_gaps(level, first, a, b, share, weights, weight, by_level, n)
         else:

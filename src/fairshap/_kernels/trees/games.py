@@ -1,4 +1,7 @@
-"""Tables with one number for each coalition of a game, and the gaps between its outputs."""
+"""Tables with one number for each coalition of a game, and the gaps between its outputs.
+
+A game without contrasts compares no values of the attribute: a coalition is worth its output itself.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -201,7 +204,9 @@ def logistic(margin: float) -> float:
 
 @inner
 def risk_of_outputs(outputs: Floats, contrasts: Ints, is_mean: bool) -> float:
-    """Return the mean or the largest gap between two outputs that are compared."""
+    """Return the mean or the largest gap between two outputs that are compared; without any, the output."""
+    if len(contrasts) == 0:
+        return outputs[0]  # type: ignore[no-any-return]
     total, largest = 0.0, 0.0
     for c in range(len(contrasts)):
         gap = abs(outputs[contrasts[c, 0]] - outputs[contrasts[c, 1]])

@@ -95,15 +95,16 @@ def _solve_by_products(
     """Solve the games of a model with a link; the full risk is NaN where exponentials would overflow."""
     desk, n_alternatives = pairs.desk, pairs.switched.shape[1]
     for i in range(len(pairs.rows)):
-        q, n, constant, low, high = read_pair(pairs, i, 0, False)
+        q, n, constant, low, high = read_pair(pairs, i, 0, len(output.contrasts) == 0)
         masks, amounts = desk.masks[:n], desk.amounts[:n]
         # Too many players may leave no path that is finished.
         counts[i] = q if n or q > MOST_PLAYERS else 0
         if most < 0:
             continue
-        full[i], empty[i] = 0.0, 0.0
+        constant += output.base / output.scale
+        full[i] = 0.0 if len(output.contrasts) else logistic(output.scale * constant)
+        empty[i] = full[i]
         if n:
-            constant += output.base / output.scale
             values = phi[begin[i] : begin[i] + q]
             full[i] = np.nan
             if is_safe(amounts, constant, constant + low, constant + high, output.scale):
@@ -132,7 +133,7 @@ def _solve_by_sums(
     """Solve any games; without a link only those players are counted that the difference depends on."""
     desk = pairs.desk
     for i in range(len(pairs.rows)):
-        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
+        q, n, constant, _, _ = read_pair(pairs, i, 0, len(output.contrasts) == 0)
         masks, amounts = desk.masks[:n], desk.amounts[:n]
         counts[i] = q if n or q > MOST_PLAYERS else 0
         if most < 0:
@@ -197,7 +198,7 @@ def _choose_players(
     desk, direct, spent, taken = pairs.desk, room.tables[0], room.tables[1], room.place
     margins = room.tables[N_TABLES:]
     for i in range(len(pairs.rows)):
-        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
+        q, n, constant, _, _ = read_pair(pairs, i, 0, len(output.contrasts) == 0)
         replaced[i, :] = False
         risks[i, :] = np.nan if q > most else 0.0
         if n and q <= most:
@@ -313,7 +314,7 @@ def _coalition_risks(
     for i in range(len(pairs.rows)):
         x, r = ways.ranks[pairs.rows[i]], ways.ranks[pairs.references[i]]
         n_players = _number_players(ways.player, x, r, slot, place_of, active[i])
-        q, n, constant, _, _ = read_pair(pairs, i, 0, False)
+        q, n, constant, _, _ = read_pair(pairs, i, 0, len(output.contrasts) == 0)
         if q > MOST_PLAYERS:
             theirs = switched[i if len(switched) > 1 else 0]
             _walk_coalitions(ways, output, x, r, theirs, slot, coalitions, margins, outputs, risks[i])
