@@ -109,6 +109,7 @@ def test_a_model_without_the_attribute_is_audited_and_not_cleared(beside):
     # Height and wage tell the sex all the same.
     assert evidence.proxies.all_together.value > 0.9
     assert evidence.proxies.columns[0].column == "height"
+    assert_allclose(sum(one.share_of_gap for one in evidence.proxies.columns), 1)
 
 
 def test_a_pipeline_that_drops_the_column_is_not_cleared_either():

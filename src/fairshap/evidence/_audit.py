@@ -20,6 +20,7 @@ from fairshap._models import default_estimator, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, Target, read_attribute, warn_of_copies
 from fairshap._problem.problem import find_columns
 from fairshap._typing import Floats, Native
+from fairshap.attribution import Explainer, Explanation
 from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Threshold
@@ -50,6 +51,7 @@ from fairshap.exceptions import (
     ModelError,
     UnmatchedRowsWarning,
 )
+from fairshap.matching import MatchPlan
 from fairshap.matching._match import match_rows
 from fairshap.report import ReportData, evaluate_repair
 
@@ -156,8 +158,9 @@ def audit(
             made = trainer(estimator, seen)(seen.rows(rows), rows)
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         data = _explain(made, problem, threshold, run) if seen.sees else None
+        gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)
     parts = _Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
-    return parts.evidence(conditions, [])
+    return parts.evidence(conditions, [], gap)
 
 
 @contextmanager
@@ -327,16 +330,18 @@ class _Parts:
             messages=messages,
         )
 
-    def evidence(self, conditions: Sequence[Any], models: Sequence[Held], **repaired: Any) -> Evidence:
-        """Return the evidence; ``models`` are those before and after a repair."""
+    def evidence(
+        self, conditions: Sequence[Any], models: Sequence[Held], gap: dict[Any, float], **repaired: Any
+    ) -> Evidence:
+        """Return the evidence; ``models`` are those before and after a repair, ``gap`` shares of columns."""
         held, data, setting, about = self.held, self.data, self.setting, self.about
         groupings = tuple(group_rows(split, held) for split in self.splits)
         columns = column_risks(data)
         ids = np.arange(len(held.risk)) if about["ids"] is None else about["ids"]
         unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
         treatment = treat(held, self.splits[-1], unit, columns, ids)
-        risk = {} if data is None else _shares(data)
-        proxies = find_proxies(self.problem, self.seed or 0, risk, {})
+        risk = {} if data is None else _shares(data.explanation)
+        proxies = find_proxies(self.problem, self.seed or 0, risk, gap)
         performance = perform(held)
         ledger = repaired.get("ledger", "")
         mitigation = None
@@ -383,13 +388,29 @@ class _Parts:
         )
 
 
-def _shares(data: ReportData) -> dict[Any, float]:
-    """Return each column's share of the Shapley values of the risk, by size."""
-    explanation = data.explanation
+def _shares(explanation: Explanation) -> dict[Any, float]:
+    """Return each column's share of the Shapley values, by size."""
     size, features = explanation.mean_sizes(), explanation.features
     total = float(size.sum())
     of = zip(features.columns, features.of_column.tolist(), strict=True)
     return {name: float(size[k] / total) if total else 0.0 for name, k in of}
+
+
+def explain_gap(model: Any, seen: Seen, plan: MatchPlan | None, run: dict[str, Any]) -> dict[Any, float]:
+    """Return each column's share of the gap in scores between matched people, whether or not it is the attribute.
+
+    A model that does not see the attribute has such a gap too. Of several labels there is no one score.
+    """
+    problem = seen.problem
+    if problem.y.classes is not None and len(problem.y.classes) != 2:
+        return {}
+    plan = match_rows(problem, "nearest", **run) if plan is None else plan
+    if not seen.sees:
+        narrow = Table.of(open_store(problem.table.store.compose(list(seen.columns))))
+        problem = replace(problem, own=narrow, table=narrow, columns=(), added=())
+    explainer = Explainer(game="gap")
+    options = explainer.options(None, run["random_state"], run["n_jobs"], run["verbose"])
+    return _shares(explain_matched(model, problem, plan, explainer.players(problem.own), options))
 
 
 def perform(held: Held) -> dict[str, Figure]:
@@ -462,7 +483,10 @@ def audit_repair(
     parts = _Parts(judged, held, data, fitted.model_, is_given, fitted.random_state, folds, "", (), about)
     ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
     repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
-    return parts.evidence(conditions, models, **repaired)
+    seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
+    run = {"random_state": fitted.random_state, "n_jobs": fitted.n_jobs, "verbose": fitted.verbose}
+    gap = {} if problem.added else explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
+    return parts.evidence(conditions, models, gap, **repaired)
 
 
 def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:

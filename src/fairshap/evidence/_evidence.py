@@ -214,7 +214,7 @@ class Evidence:
             line = 80 * best[0]
         ends = np.array([[one.value, one.low, one.high] for one in figures]).T
         ends = ends if grouping.quantity is not None else 100 * ends
-        names = [f"{group.name} (few rows)" if group.is_few else group.name for group in grouping.groups]
+        names = [f"{group.name}*" if group.is_few else group.name for group in grouping.groups]
         return draw_outcomes(names, ends, label, line, ax)
 
     def plot_fairness(self, ax: Any = None) -> Any:

@@ -170,6 +170,9 @@ def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
     said = []
     for one in groupings:
         few = {group.name for group in one.groups if group.is_few}
+        if one.is_intersection:
+            # The first sentence of all is about the combinations.
+            continue
         said += [f"By {one.attribute}, {_below(setting, table, few)}" for table in one.labels[:1]]
         if one.quantity is not None and one.quantity.gap.lowest:
             said.append(f"By {one.attribute}, {one.quantity.gap.lowest} gets the lowest mean prediction.")
@@ -206,6 +209,11 @@ def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) ->
     if heavy:
         listed = [f"{one.column} ({percent(one.share)} of the risk)" for one in heavy]
         said.append(f"The risk is carried by {join_names(listed)}.")
+    elif proxies is not None:
+        by_gap = sorted(proxies.columns, key=lambda one: -np.nan_to_num(one.share_of_gap))[:3]
+        listed = [f"{one.column} ({percent(one.share_of_gap)})" for one in by_gap if one.share_of_gap > 0]
+        if listed:
+            said.append(f"What differs in the scores of similar people of two groups comes from {join_names(listed)}.")
     if proxies is not None and proxies.columns:
         best = [f"{one.column} (AUC {one.auc.value:.2f})" for one in proxies.columns[:3]]
         name = join_names(setting.sensitive)
