@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import platform
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -47,12 +48,14 @@ def today() -> str:
 def versions(model: Any) -> dict[str, str]:
     """Return the versions of Python and of the packages that the result depends on."""
     steps, last = split(model)
-    # xgboost is also installed under other names.
-    owners = metadata.packages_distributions()
     modules = {type(step).__module__.partition(".")[0] for step in (*steps, last)}
-    of_model = {owners[module][0] for module in modules if module in owners}
-    names = [*_PACKAGES, *sorted(of_model - set(_PACKAGES))]
-    return {"Python": platform.python_version(), **{name: metadata.version(name) for name in names}}
+    found = {"Python": platform.python_version(), **{name: metadata.version(name) for name in _PACKAGES}}
+    # XGBoost is also installed without its GPU packages, under another name.
+    for module in sorted(modules - {"fairshap", "sklearn", "__main__", "builtins"}):
+        for name in (module, f"{module}-cpu"):
+            with suppress(metadata.PackageNotFoundError):
+                found.setdefault(name, metadata.version(name))
+    return found
 
 
 def checksum_of(table: Table) -> str:

@@ -226,7 +226,7 @@ def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) ->
 
 def _changed(mitigation: Mitigation | None) -> str:
     if mitigation is None:
-        return "Nothing. This is an audit: no cell was changed and no model was replaced."
+        return "Nothing. This is an audit: it changes neither the table nor the model."
     if not mitigation.cells and not mitigation.added_rows:
         return "No cell was replaced."
     said = []
