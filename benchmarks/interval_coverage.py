@@ -39,7 +39,9 @@ def weighted_shares(rng: np.random.Generator, n: int) -> tuple[Figure, float]:
 def two(rng: np.random.Generator, n: int) -> tuple[tuple, tuple[float, float]]:
     truths = rng.uniform(0.1, 0.9, 2)
     sizes = (n, max(10, n // 3))
-    levels = tuple(share(flips(rng, m, p), np.ones(m), np.ones(m)) for m, p in zip(sizes, truths, strict=True))
+    levels = tuple(
+        share(flips(rng, m, p), np.ones(m), np.ones(m)) for m, p in zip(sizes, truths, strict=True)
+    )
     # The reference is the higher one, as in an audit.
     order = sorted(range(2), key=lambda k: levels[k].value)
     return tuple(levels[k] for k in order), tuple(truths[k] for k in order)
@@ -101,7 +103,10 @@ def main(n_simulations: int = 4000) -> None:
         cells = []
         for n in (30, 100, 500, 2000):
             rng = np.random.default_rng(n)
-            held = [figure.low <= truth <= figure.high for figure, truth in (draw(rng, n) for _ in range(n_simulations))]
+            held = [
+                figure.low <= truth <= figure.high
+                for figure, truth in (draw(rng, n) for _ in range(n_simulations))
+            ]
             cells.append(np.mean(held))
         print(f"{name:<46}" + "".join(f"{100 * one:>7.1f}%" for one in cells))
 

@@ -337,8 +337,8 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         """Return the evidence of the repair: what was unfair, what was changed, and what that did.
 
         ``.write("report.html")`` writes it as one page, which needs Jinja2 and matplotlib, the extra
-        ``report``; ``.md``, ``.json`` and ``.pdf`` are other forms. The page holds values of single rows unless
-        it is redacted. In a notebook it is shown in place.
+        ``report``; ``.md``, ``.json`` and ``.pdf`` are other forms. The page holds values of single rows
+        unless it is redacted. In a notebook it is shown in place.
 
         Parameters
         ----------

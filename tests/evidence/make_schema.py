@@ -1,4 +1,5 @@
-"""The JSON Schema of evidence, from the types of its sections: run it to write the file of the package anew."""
+"""The JSON Schema of evidence, from the types of its sections: run it to write the file of the package "
+"anew."""
 
 import json
 import types
@@ -33,7 +34,12 @@ def schema_of(kind, found):
     if origin is dict:
         return {"type": "object", "additionalProperties": schema_of(args[1], found)}
     # A figure that is not known is null.
-    return {str: {"type": "string"}, int: {"type": "integer"}, bool: {"type": "boolean"}, float: {"type": ["number", "null"]}}[kind]
+    return {
+        str: {"type": "string"},
+        int: {"type": "integer"},
+        bool: {"type": "boolean"},
+        float: {"type": ["number", "null"]},
+    }[kind]
 
 
 def object_of(kind, found):
@@ -41,7 +47,13 @@ def object_of(kind, found):
     names = [field.name for field in fields(kind) if kind is not Evidence or field.name not in LEFT_OUT]
     said = " ".join((kind.__doc__ or "").split("\n")[0].split())
     properties = {name: schema_of(hints[name], found) for name in names}
-    return {"description": said, "type": "object", "properties": properties, "required": names, "additionalProperties": False}
+    return {
+        "description": said,
+        "type": "object",
+        "properties": properties,
+        "required": names,
+        "additionalProperties": False,
+    }
 
 
 def make():
@@ -52,11 +64,19 @@ def make():
     more = {
         "schema": {"const": SCHEMA},
         "passed": {"type": "boolean"},
-        "mapping": {"type": "object", "properties": mapping, "required": list(mapping), "additionalProperties": False},
+        "mapping": {
+            "type": "object",
+            "properties": mapping,
+            "required": list(mapping),
+            "additionalProperties": False,
+        },
     }
     whole["properties"] = {"schema": more["schema"], **whole["properties"], **more}
     whole["required"] = ["schema", *whole["required"], "passed", "mapping"]
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"fairshap evidence, version {SCHEMA}"}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"fairshap evidence, version {SCHEMA}",
+    }
     return {**head, **whole, "$defs": dict(sorted(found.items()))}
 
 

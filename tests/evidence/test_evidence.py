@@ -3,7 +3,6 @@
 import json
 import shutil
 
-
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -24,10 +23,8 @@ from tests.evidence.make_schema import FILE, make
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
 
 
-
 def logistic():
     return make_pipeline(ColumnEncoder(), LogisticRegression())
-
 
 
 def people(n=400, seed=0):
@@ -37,7 +34,9 @@ def people(n=400, seed=0):
     height = 170 + 10 * (sex == "m") + rng.normal(size=n) * 4
     wage = 20 + 5 * (sex == "m") + rng.normal(size=n) * 5
     y = np.where(wage + rng.normal(size=n) * 3 + (race == "a") > 23, "yes", "no")
-    return pd.DataFrame({"sex": sex, "race": race, "height": height, "wage": wage}), pd.Series(y, name="hired")
+    return pd.DataFrame({"sex": sex, "race": race, "height": height, "wage": wage}), pd.Series(
+        y, name="hired"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,9 @@ def test_the_measures_of_an_audit_are_those_of_evaluate():
     }
     for name, figure in same.items():
         expected = [theirs[f"{name}{end}"] for end in ("", "_low", "_high")]
-        assert_allclose([ours[figure].value, ours[figure].low, ours[figure].high], expected, rtol=1e-9, atol=1e-12)
+        assert_allclose(
+            [ours[figure].value, ours[figure].low, ours[figure].high], expected, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_a_fitted_model_is_judged_as_it_is():
@@ -75,7 +76,9 @@ def test_a_fitted_model_is_judged_as_it_is():
     assert not evidence.provenance.is_stand_in
     assert evidence.setting.folds is None
     frame = metrics.group_frame(y, model.predict(X), sensitive_features=X["sex"], positive="yes")
-    for group, line in zip(evidence.groupings[0].groups, evidence.groupings[0].labels[0].outcomes, strict=True):
+    for group, line in zip(
+        evidence.groupings[0].groups, evidence.groupings[0].labels[0].outcomes, strict=True
+    ):
         assert group.rows == frame.loc[group.name, "rows"]
         assert_allclose(line.selection_rate.value, frame.loc[group.name, "positive_rate"], rtol=1e-12)
     dr = metrics.discriminative_risk(model, X, sensitive="sex", privileged="m")
@@ -163,7 +166,14 @@ def test_weights_count_in_every_figure():
     weighted = audit(model, X, y, sensitive="sex", privileged="m", sample_weight=times)
     many = np.repeat(np.arange(len(X)), times)
     repeated = audit(model, X.iloc[many], y.iloc[many], sensitive="sex", privileged="m")
-    for name in ("impact_ratio", "selection_rate_difference", "precision_difference", "accuracy", "auc", "flip_rate"):
+    for name in (
+        "impact_ratio",
+        "selection_rate_difference",
+        "precision_difference",
+        "accuracy",
+        "auc",
+        "flip_rate",
+    ):
         assert_allclose(weighted.figures[name].value, repeated.figures[name].value, rtol=1e-12)
     assert_allclose(weighted.treatment.risk.value, repeated.treatment.risk.value, rtol=1e-12)
     for one, other in zip(weighted.groupings[0].groups, repeated.groupings[0].groups, strict=True):
@@ -178,7 +188,9 @@ def test_several_labels_have_tables_of_their_own(positive):
     X, _ = people()
     y = np.select([X["wage"] > 26, X["wage"] > 20], ["high", "middle"], "low")
     model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
-    evidence = audit(model, X, y, sensitive="sex", privileged="m", positive=positive, n_folds=2, random_state=0)
+    evidence = audit(
+        model, X, y, sensitive="sex", privileged="m", positive=positive, n_folds=2, random_state=0
+    )
     labels = [table.label for table in evidence.groupings[0].labels]
     assert labels == (["high", "low", "middle"])
     assert evidence.setting.positive == (positive or "")
@@ -258,13 +270,27 @@ def test_the_mapping_is_dated_and_is_no_finding_of_law(found):
     assert "This is evidence and not a finding of law." in mapping["note"]
     assert mapping["date"] in mapping["note"]
     named = " ".join(one["document"] for one in mapping["requirements"])
-    for document in ("Art. 10(2)(c)", "10(2)(f)", "10(2)(g)", "10(2)(h)", "10(3)", "Local Law 144", "MEASURE 2.11", "ISO/IEC TS 12791"):
+    for document in (
+        "Art. 10(2)(c)",
+        "10(2)(f)",
+        "10(2)(g)",
+        "10(2)(h)",
+        "10(3)",
+        "Local Law 144",
+        "MEASURE 2.11",
+        "ISO/IEC TS 12791",
+    ):
         assert document in named
 
 
 def test_the_card_has_the_sections_of_a_model_card(found):
     card = found.to_markdown()
-    for section in ("# Fairness audit", "## Model description", "## Evaluation results", "## Model card authors"):
+    for section in (
+        "# Fairness audit",
+        "## Model description",
+        "## Evaluation results",
+        "## Model card authors",
+    ):
         assert f"\n{section}\n" in f"\n{card}"
     assert found.answers.what_was_unfair in card
     assert "| impact\\_ratio \\< 0.8 |" in card
@@ -279,7 +305,9 @@ def test_the_tables_of_local_law_144(found, tmp_path):
         row = frame.loc[line.group]
         assert row["applicants"] == group.rows
         assert_allclose(row["selected"], line.selection_rate.value * group.rows, atol=0.5)
-        assert row["impact_ratio"] == pytest.approx(1.0 if line.group == table.most_favored else line.impact_ratio.value)
+        assert row["impact_ratio"] == pytest.approx(
+            1.0 if line.group == table.most_favored else line.impact_ratio.value
+        )
     with pytest.raises(FileError, match="exists"):
         found.write_ll144(tmp_path / "tables")
 
@@ -339,9 +367,13 @@ def test_a_repair_gives_evidence_before_and_after():
 
 def test_a_redacted_audit_tells_no_value_of_a_row():
     X, y = people()
-    evidence = audit(logistic().fit(X, y), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)])
+    evidence = audit(
+        logistic().fit(X, y), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)]
+    )
     assert evidence.treatment.rows[0].id.startswith("id-")
-    hidden = audit(logistic(), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)], redact=True)
+    hidden = audit(
+        logistic(), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)], redact=True
+    )
     assert "id-" not in hidden.to_json()
     assert "Redacted." in hidden.html
 
@@ -369,5 +401,3 @@ def test_the_audit_of_a_biased_table_is_the_same_each_time():
     one, other = (audit(None, d.X, d.y, **how) for _ in range(2))
     assert one.html == other.html
     assert one.to_json() == other.to_json()
-
-

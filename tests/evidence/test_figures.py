@@ -81,12 +81,24 @@ SKLEARN = {
     "error_rate": metrics.zero_one_loss,
     "true_positive_rate": metrics.recall_score,
     "precision": metrics.precision_score,
-    "false_positive_rate": lambda y, p, sample_weight: 1 - metrics.recall_score(y, p, pos_label=0, sample_weight=sample_weight),
-    "true_negative_rate": lambda y, p, sample_weight: metrics.recall_score(y, p, pos_label=0, sample_weight=sample_weight),
-    "false_negative_rate": lambda y, p, sample_weight: 1 - metrics.recall_score(y, p, sample_weight=sample_weight),
-    "false_discovery_rate": lambda y, p, sample_weight: 1 - metrics.precision_score(y, p, sample_weight=sample_weight),
-    "negative_predictive_value": lambda y, p, sample_weight: metrics.precision_score(y, p, pos_label=0, sample_weight=sample_weight),
-    "false_omission_rate": lambda y, p, sample_weight: 1 - metrics.precision_score(y, p, pos_label=0, sample_weight=sample_weight),
+    "false_positive_rate": lambda y, p, sample_weight: (
+        1 - metrics.recall_score(y, p, pos_label=0, sample_weight=sample_weight)
+    ),
+    "true_negative_rate": lambda y, p, sample_weight: metrics.recall_score(
+        y, p, pos_label=0, sample_weight=sample_weight
+    ),
+    "false_negative_rate": lambda y, p, sample_weight: (
+        1 - metrics.recall_score(y, p, sample_weight=sample_weight)
+    ),
+    "false_discovery_rate": lambda y, p, sample_weight: (
+        1 - metrics.precision_score(y, p, sample_weight=sample_weight)
+    ),
+    "negative_predictive_value": lambda y, p, sample_weight: metrics.precision_score(
+        y, p, pos_label=0, sample_weight=sample_weight
+    ),
+    "false_omission_rate": lambda y, p, sample_weight: (
+        1 - metrics.precision_score(y, p, pos_label=0, sample_weight=sample_weight)
+    ),
 }
 
 
@@ -102,7 +114,9 @@ def test_every_rate_is_that_of_fairlearn_and_scikit_learn(weighted, labels):
             ours = [line.rates[name].value for line in table.errors]
             assert_allclose(ours, by_fairlearn(metric, held, split, k), **EXACT)
         base = by_fairlearn(lambda y, p, sample_weight: np.average(y, weights=sample_weight), held, split, k)
-        chosen = by_fairlearn(lambda y, p, sample_weight: np.average(p, weights=sample_weight), held, split, k)
+        chosen = by_fairlearn(
+            lambda y, p, sample_weight: np.average(p, weights=sample_weight), held, split, k
+        )
         assert_allclose([line.base_rate.value for line in table.outcomes], base, **EXACT)
         assert_allclose([line.selection_rate.value for line in table.outcomes], chosen, **EXACT)
         best = chosen.argmax()
@@ -169,7 +183,9 @@ def test_weights_act_as_numbers_of_rows_up_to_their_certainty():
 
 
 def newcombe(x1, n1, x2, n2):
-    (l1, u1), (l2, u2) = (tuple(stats.binomtest(x, n).proportion_ci(method="wilson")) for x, n in ((x1, n1), (x2, n2)))
+    (l1, u1), (l2, u2) = (
+        tuple(stats.binomtest(x, n).proportion_ci(method="wilson")) for x, n in ((x1, n1), (x2, n2))
+    )
     p1, p2 = x1 / n1, x2 / n2
     d = p1 - p2
     return d - np.hypot(p1 - l1, u2 - p2), d + np.hypot(u1 - p1, p2 - l2)
@@ -215,7 +231,12 @@ def test_the_ratio_is_the_solution_of_its_definition():
 def test_a_share_of_nothing_is_not_known():
     nothing = share(np.zeros(3), np.zeros(3), np.ones(3))
     known = level_of(1, 3)
-    for figure in (nothing.figure(), difference(nothing, known), ratio(known, nothing), change(known, nothing)):
+    for figure in (
+        nothing.figure(),
+        difference(nothing, known),
+        ratio(known, nothing),
+        change(known, nothing),
+    ):
         assert np.isnan(figure.value)
     assert np.isnan(compare(nothing, known, is_counted=True).p_value)
 

@@ -20,7 +20,9 @@ def test_the_curve_starts_at_the_baseline_and_edits_more_and_more():
     assert set(MEASURES) < set(frame.columns)
     assert (curve.differences().loc[0, list(MEASURES)] == 0).all()
     axes = curve.plot()
-    assert [ax.get_title() for ax in axes] == [measure.label for measure in MEASURES.values() if measure.is_main]
+    assert [ax.get_title() for ax in axes] == [
+        measure.label for measure in MEASURES.values() if measure.is_main
+    ]
     assert len(budget_curve(DATA.X, DATA.y, model, **options).frame()) == 25
 
 

@@ -318,7 +318,9 @@ def test_in_each_fold_the_baseline_is_fitted_matched_and_explained_once(n_folds,
 
 def test_methods_are_drawn_beside_each_other(compared):
     axes = compared.plot()
-    assert [ax.get_title() for ax in axes] == [measure.label for measure in MEASURES.values() if measure.is_main]
+    assert [ax.get_title() for ax in axes] == [
+        measure.label for measure in MEASURES.values() if measure.is_main
+    ]
     assert [text.get_text() for text in axes[0].get_yticklabels()] == list(METHODS)
 
 

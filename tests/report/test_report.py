@@ -194,7 +194,12 @@ class MoreMeasures:
 
 def test_a_new_measure_appears_by_itself(fitted, report, monkeypatch):
     new = SimpleNamespace(
-        label="NEW", description="a new gap", kind="gap", higher_is_better=False, is_fairness=True, is_main=True
+        label="NEW",
+        description="a new gap",
+        kind="gap",
+        higher_is_better=False,
+        is_fairness=True,
+        is_main=True,
     )
     known = report.data.evaluation
     more = replace(known, measures=MoreMeasures(known.measures, 0.4321, 0.1234))
@@ -385,7 +390,9 @@ def test_a_quantity_and_a_repair_without_edits_have_a_report_too():
     with pytest.warns(NothingToRepairWarning):
         model.fit(X, y)
     report = model.report()
-    audit = fairshap.audit(LinearRegression(), X, y, sensitive="sex", privileged="m", n_folds=2, random_state=0)
+    audit = fairshap.audit(
+        LinearRegression(), X, y, sensitive="sex", privileged="m", n_folds=2, random_state=0
+    )
     assert report.data.evaluation is None
     assert report.plot_fairness() is None
     for page, said in ((report, "No cell was edited."), (audit, "No cell would be edited.")):

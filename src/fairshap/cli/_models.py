@@ -244,7 +244,7 @@ def _short(error: Exception) -> str:
 def _compare_columns(
     names: list[str], columns: list[str], the_model: str, problem: CommandTable, needs_attribute: bool
 ) -> list[str]:
-    """Return the columns that a model takes, and the sensitive ones, or say what it lacks or does not take."""
+    """Return the columns that a model takes, and the sensitive ones, or say what does not fit."""
     absent = [column for column in names if column not in columns]
     if absent:
         raise ModelError(

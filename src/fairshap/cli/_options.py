@@ -43,9 +43,12 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals decimal delimiter direction drop editable encoding fail_if force frozen "
-    "game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective "
-    "positive privileged reject_if report selector selectors sensitive sheet target thousands threshold weights"
+    "budget categorical counterfactuals decimal delimiter direction drop editable encoding fail_if force "
+    "frozen "
+    "game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric "
+    "objective "
+    "positive privileged reject_if report selector selectors sensitive sheet target thousands threshold "
+    "weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -227,8 +230,8 @@ class ReportOptions:
 
     report: str | None = option(
         None,
-        "All that was found. The ending says the form: .html (a page), .md (a model card), .pdf, .json; several with "
-        "commas.",
+        "All that was found. The ending says the form: .html (a page), .md (a model card), .pdf, .json; "
+        "several with commas.",
         _OUTPUT,
         metavar="FILE",
     )

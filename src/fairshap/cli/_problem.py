@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,10 @@ class CommandTable:
             about = self.about(context, options, "repair")
             return make().report(positive=self.positive, **about, **more)
 
-        return [(path, lambda path=path: evidence().content(path)) for path in options.reports]  # type: ignore[misc]
+        def content(path: str) -> bytes:
+            return evidence().content(path)  # type: ignore[no-any-return]
+
+        return [(path, partial(content, path)) for path in options.reports]
 
 
 def read_source(options: FileOptions) -> _io.Source:

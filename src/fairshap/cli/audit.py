@@ -1,7 +1,8 @@
-"""``fairshap audit``: who gets what, how the model errs, what the attribute alone does, and which columns tell it."""
+"""``fairshap audit``: who gets what, how the model errs, and which columns and rows tell the attribute."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -32,8 +33,8 @@ def audit(
     weights: str | None = option(None, "The column of survey or sample weights.", "Table", metavar="COLUMN"),
     fail_if: Texts = option(
         None,
-        "Exit with 3 if a figure is on the wrong side, such as 'impact_ratio<0.8' or 'flip_rate>0.02'; repeat for "
-        "several.",
+        "Exit with 3 if a figure is on the wrong side, such as 'impact_ratio<0.8' or 'flip_rate>0.02'; "
+        "repeat for several.",
         "Tests",
         "--fail-if",
         metavar="TEST",
@@ -78,7 +79,7 @@ def audit(
             **run.params,
             **problem.about(context, page, "audit", by=by, purpose=purpose),
         )
-        write_all([(path, lambda path=path: found.content(path)) for path in page.reports], force=page.force)
+        write_all([(path, partial(found.content, path)) for path in page.reports], force=page.force)
     tables = found.write_ll144(ll144, force=page.force) if ll144 is not None else []
     rows = _rows(found, problem, top)
     _print(output, found, problem, rows)
@@ -137,7 +138,8 @@ def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[di
         dr, flips = found.treatment.risk, found.treatment.flip_rate
         output.line(
             f"Discriminative risk (DR), the mean change if only the attribute changes: {dr.value:.4f} "
-            f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, {flips.high:.2%}]."
+            f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, "
+            f"{flips.high:.2%}]."
         )
         noise = found.treatment.noise_level
         if noise == noise:
@@ -198,7 +200,7 @@ def _figure(figure: Any, write: str = "{:.1%}") -> str:
 def _print_columns(output: Output, found: Evidence) -> None:
     """Print what each column adds to the risk and how well it tells the attribute."""
     told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
-    lines = [
+    lines: list[tuple[Any, ...]] = [
         (
             one.column,
             f"{one.share:.1%}",
@@ -213,7 +215,8 @@ def _print_columns(output: Output, found: Evidence) -> None:
     if not lines:
         return
     output.line(
-        "\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is chance)"
+        "\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is "
+        "chance)"
     )
     output.table(
         ["column", "share of risk", "mean size", "cells to edit", "AUC for attribute"], lines[:_COLUMNS]
@@ -222,7 +225,8 @@ def _print_columns(output: Output, found: Evidence) -> None:
         output.line(f"{len(lines) - _COLUMNS} more columns are in --json and --report.")
     if found.proxies is not None:
         output.line(
-            f"All columns together tell the attribute with an AUC of {_figure(found.proxies.all_together, '{:.2f}')}."
+            "All columns together tell the attribute with an AUC of "
+            f"{_figure(found.proxies.all_together, '{:.2f}')}."
         )
 
 

@@ -67,7 +67,8 @@ def tune(
         )
 
         def make() -> FairSHAP:
-            return tuning.repair.set_params(verbose=run.params["verbose"]).fit(problem.X, problem.y)
+            sampler: FairSHAP = tuning.repair.set_params(verbose=run.params["verbose"])
+            return sampler.fit(problem.X, problem.y)
 
         write_all(problem.reports(context, page, make, tuning=tuning), force=page.force)
     frame = tuning.frame()

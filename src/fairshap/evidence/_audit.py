@@ -5,10 +5,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -42,7 +41,7 @@ from fairshap.evidence._held import (
 from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
 from fairshap.evidence._proxies import find_proxies
 from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
-from fairshap.evidence._tables import Split, group_rows, splits_of
+from fairshap.evidence._tables import group_rows, splits_of
 from fairshap.evidence._words import answers, limits
 from fairshap.exceptions import (
     FairshapWarning,
@@ -93,8 +92,8 @@ def audit(
         The sensitive attribute. Several have tables of their own and one of their combinations.
     privileged : value, list of values, pandas.Interval or function, optional
         The privileged values, which treatment and proxies are about. By default the group that has the
-        favorable label most often. A quantity such as age needs it. Rates are always compared with those of the
-        most favored group.
+        favorable label most often. A quantity such as age needs it. Rates are always compared with those of
+        the most favored group.
     positive : label, optional
         The favorable label; by default the larger of two.
     sensitive_features : array-like, optional
@@ -108,9 +107,10 @@ def audit(
     n_folds, n_repeats, random_state, n_jobs, verbose
         As of :func:`fairshap.evaluate`.
     **about
-        ``title``, ``by``, ``purpose``, ``sign_off``, ``date``, ``command``, ``data`` (what the table is called),
-        ``target`` and ``favorable`` (what the target and its favorable label are called), ``checksum``, ``model_checksum``, ``note``, ``ids`` (names of the
-        rows) and ``redact``.
+        What the evidence says about itself: ``title``, ``by``, ``purpose``, ``sign_off``, ``date``,
+        ``command``, ``note``; ``data``, ``target`` and ``favorable``, the names of the table, the target and
+        its favorable label; ``checksum`` and ``model_checksum``, the SHA-256 of files; ``ids``, the names of
+        rows; and ``redact``, which leaves out what tells of single rows.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def _noting() -> Iterator[list[str]]:
 class _About(dict[str, Any]):
     """What is said about an audit: names, dates, who and why."""
 
-    KNOWN = {
+    KNOWN: ClassVar[dict[str, Any]] = {
         "title": "Fairness audit",
         "by": "",
         "purpose": "",
@@ -222,7 +222,8 @@ def _is_fitted(model: Any) -> bool:
         return False
     except TypeError as error:
         raise ModelError(
-            f"{type(model).__name__} is no estimator: it has no fit. Give a scikit-learn style model, or None.",
+            f"{type(model).__name__} is no estimator: it has no fit. Give a scikit-learn style model, or "
+            "None.",
             parameter="estimator",
         ) from error
     return True
@@ -397,7 +398,7 @@ def _shares(explanation: Explanation) -> dict[Any, float]:
 
 
 def explain_gap(model: Any, seen: Seen, plan: MatchPlan | None, run: dict[str, Any]) -> dict[Any, float]:
-    """Return each column's share of the gap in scores between matched people, whether or not it is the attribute.
+    """Return each column's share of the gap in scores between matched people.
 
     A model that does not see the attribute has such a gap too. Of several labels there is no one score.
     """

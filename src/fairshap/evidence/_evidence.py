@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -34,10 +34,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
-    """What an audit or a repair found: figures with intervals, findings in sentences, and where they are from.
+    """What an audit or a repair found: figures with intervals, findings in sentences, and provenance.
 
-    It is made by :func:`fairshap.audit` and by :meth:`fairshap.FairSHAP.report`. Pages, cards, JSON and tables
-    are forms of it: ``write("audit.html")``, ``.md``, ``.pdf`` (through a browser) or ``.json``.
+    It is made by :func:`fairshap.audit` and by :meth:`fairshap.FairSHAP.report`. Pages, cards, JSON and
+    tables are forms of it: ``write("audit.html")``, ``.md``, ``.pdf`` (through a browser) or ``.json``.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Evidence:
 
     @cached_property
     def html(self) -> str:
-        """The page: one file of HTML that loads nothing. It needs Jinja2 and matplotlib, the extra ``report``."""
+        """The page: one file of HTML that loads nothing; it needs the extra ``report``."""
         options = {"note": self.note, "redact": self.redact, "four_fifths": FOUR_FIFTHS}
         return render(self.to_dict(), self.data, self.sweep, self, **options)
 
@@ -136,7 +136,7 @@ class Evidence:
         A line has the number of people of a category, how many are selected, the selection rate, the scoring
         rate, the impact ratios, and whether the category is under 2 % of the people.
         """
-        return to_ll144(self.groupings, self.setting)
+        return to_ll144(self.groupings)
 
     def content(self, path: str | os.PathLike[str]) -> bytes:
         """Return the bytes of a file; its ending says the form: .html, .md, .json or .pdf."""
@@ -151,7 +151,8 @@ class Evidence:
             case ".pdf":
                 return print_pdf(self.html)
         raise InputError(
-            f"{os.fspath(path)!r} ends in {ending or 'nothing'}; evidence is written as .html, .md, .json or .pdf.",
+            f"{os.fspath(path)!r} ends in {ending or 'nothing'}; evidence is written as .html, .md, .json "
+            "or .pdf.",
             parameter="report",
         )
 
@@ -170,7 +171,7 @@ class Evidence:
         for name, frame in self.to_ll144().items():
             path = Path(folder) / f"{name}.csv"
             content = frame.to_csv(index=False).encode()
-            write_atomically(path, lambda file, content=content: file.write(content), force=force)
+            write_atomically(path, partial(_write, content), force=force)
             names.append(str(path))
         return names
 
@@ -287,6 +288,10 @@ def figures_of(
     found["proxy_auc"] = Figure() if proxies is None else proxies.all_together
     found["unknown_share"] = Figure(max(one.unknown_share for one in groupings))
     return found
+
+
+def _write(content: bytes, file: Any) -> None:
+    file.write(content)
 
 
 def _low(figure: Figure) -> float:

@@ -60,8 +60,9 @@ def _widen(z: float, size: float) -> float:
     return float(student.ppf(norm.cdf(z), size - 1) * np.sqrt(size / (size - 1)))
 
 
-def share(counted: Floats, among: Floats, weight: Floats) -> Level:
+def share(counted: Floats, among: Floats | Bools, weight: Floats) -> Level:
     """Return the weighted share of what is counted, with what each row does to it."""
+    among = among.astype(np.float64)
     total = float(among @ weight)
     if not total > 0:
         return Level(np.nan, 0.0, np.zeros(len(counted)))
@@ -75,9 +76,9 @@ def share(counted: Floats, among: Floats, weight: Floats) -> Level:
     return Level(value, size, moves)
 
 
-def average(values: Floats, among: Floats, weight: Floats) -> Level:
+def average(values: Floats, among: Floats | Bools, weight: Floats) -> Level:
     """Return the weighted mean of some rows, with what each row does to it."""
-    weight = among * weight
+    weight = among.astype(np.float64) * weight
     total = float(weight.sum())
     if not total > 0:
         return Level(np.nan, 0.0, np.zeros(len(values)), is_share=False)
@@ -216,7 +217,7 @@ def mean_between_folds(values: Floats, by_fold: Floats, held_out: float, weight:
     interval is that of the rows.
     """
     known = ~np.isnan(values)
-    level = average(np.where(known, values, 0.0), known.astype(np.float64), weight)
+    level = average(np.where(known, values, 0.0), known, weight)
     if not np.isfinite(level.value):
         return Figure()
     half, n = critical_value() * level.error, len(by_fold)
@@ -236,4 +237,4 @@ def above_median(scores: Floats, weight: Floats) -> Floats:
     # As in numpy, between two middle values stands their mean.
     if total[k] == half and k + 1 < len(order):
         median = (median + scores[order[k + 1]]) / 2
-    return (scores > median).astype(np.float64)
+    return np.asarray(scores > median, dtype=np.float64)

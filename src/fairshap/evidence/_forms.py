@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairshap.evidence._sections import Setting
-from fairshap.evidence._tables import Grouping
+from fairshap.evidence._tables import Grouping, QuantityTable
 from fairshap.evidence._words import FOUR_FIFTHS, percent
 from fairshap.exceptions import FileError
 
@@ -39,8 +38,8 @@ def print_pdf(html: str) -> bytes:
     browser = find_browser()
     if browser is None:
         raise FileError(
-            "a PDF is printed by Chromium, Chrome or Edge, and none was found on the PATH; write .html and print "
-            "it from any browser.",
+            "a PDF is printed by Chromium, Chrome or Edge, and none was found on the PATH; write .html "
+            "and print it from any browser.",
             parameter="report",
         )
     with tempfile.TemporaryDirectory(prefix="fairshap-") as folder:
@@ -52,25 +51,22 @@ def print_pdf(html: str) -> bytes:
         return out.read_bytes()
 
 
-def to_ll144(groupings: Sequence[Grouping], setting: Setting) -> dict[str, pd.DataFrame]:
+def to_ll144(groupings: Sequence[Grouping]) -> dict[str, pd.DataFrame]:
     """Return a table for each attribute, and for several together, by a name that can be a file's."""
     found: dict[str, pd.DataFrame] = {}
     for one in groupings:
+        table = one.quantity if one.quantity is not None else one.labels[0]
         lines = []
         for k, group in enumerate(one.groups):
             line: dict[str, Any] = {one.attribute: group.name, "applicants": group.rows}
-            if one.quantity is not None:
-                measured = one.quantity.lines[k]
-            else:
-                measured = one.labels[0].outcomes[k]
-                rate, impact = measured.selection_rate.value, measured.impact_ratio.value
-                is_best = group.name == one.labels[0].most_favored
+            measured: Any = table.lines[k] if isinstance(table, QuantityTable) else table.outcomes[k]
+            if not isinstance(table, QuantityTable):
+                rate, is_best = measured.selection_rate.value, group.name == table.most_favored
                 line |= {
                     "selected": int(np.rint(rate * group.rows)) if np.isfinite(rate) else None,
                     "selection_rate": rate,
-                    "impact_ratio": 1.0 if is_best else impact,
+                    "impact_ratio": 1.0 if is_best else measured.impact_ratio.value,
                 }
-            table = one.quantity if one.quantity is not None else one.labels[0]
             is_top = group.name == table.highest_scoring
             line |= {
                 "scoring_rate": measured.scoring_rate.value,
@@ -112,8 +108,9 @@ def to_card(evidence: dict[str, Any]) -> str:
         *(part for one in evidence["groupings"] for part in _grouping(one)),
         FOUR_FIFTHS,
         "### Treatment",
-        f"- Discriminative risk (DR), the mean change when only the attribute changes: {_figure(evidence['treatment']['risk'])}\n"
-        f"- Decisions that flip when only the attribute changes: {_figure(evidence['treatment']['flip_rate'], True)}",
+        "- Discriminative risk (DR), the mean change when only the attribute changes: "
+        f"{_figure(evidence['treatment']['risk'])}\n- Decisions that flip when only the attribute changes: "
+        f"{_figure(evidence['treatment']['flip_rate'], True)}",
         answers["through_which_columns"],
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),
@@ -197,20 +194,16 @@ def _grouping(one: dict[str, Any]) -> list[str]:
             _table((*head, "true positive rate", "false positive rate"), lines),
         ]
     if one["quantity"] is not None:
-        lines = [
-            (line["group"] + marks[line["group"]], f"{rows[line['group']]:,}")
-            + tuple(
-                _figure(line[name])
-                for name in ("mean_target", "mean_prediction", "difference", "mean_absolute_error")
-            )
+        names = ("mean_target", "mean_prediction", "difference", "mean_absolute_error")
+        quantities = [
+            [
+                line["group"] + marks[line["group"]],
+                f"{rows[line['group']]:,}",
+                *(_figure(line[k]) for k in names),
+            ]
             for line in one["quantity"]["lines"]
         ]
-        parts.append(
-            _table(
-                ("group", "rows", "mean target", "mean prediction", "difference", "mean absolute error"),
-                lines,
-            )
-        )
+        parts.append(_table(("group", "rows", *(name.replace("_", " ") for name in names)), quantities))
     return parts
 
 

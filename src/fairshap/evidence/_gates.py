@@ -41,8 +41,8 @@ class Condition:
         found = _CONDITION.match(str(text))
         if found is None:
             raise InputError(
-                f"fail_if={text!r} is no condition; write the name of a figure, <, <=, > or >=, and a number, "
-                "such as 'impact_ratio < 0.8'.",
+                f"fail_if={text!r} is no condition; write the name of a figure, <, <=, > or >=, and a "
+                "number, such as 'impact_ratio < 0.8'.",
                 parameter="fail_if",
             )
         return cls(found[1], found[2], float(found[3]))

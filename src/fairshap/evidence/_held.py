@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ class _Asked:
             self.predicted[rows] += found.predicted[:, None]
             self.right[rows] += found.predicted == found.true
             self._add_risk(rows, found.risk)
-            self.flips[rows] += found.flips
+            self.flips[rows] += np.asarray(found.flips)
             self.is_probability &= found.is_probability
             self.folds.append((rows, np.asarray(found.score)[:, None]))
             return
@@ -239,11 +240,8 @@ def cross_validate(
         for at, (train, test) in enumerate(folds):
             asked.add(fit(seen.rows(train), train), test)
             if seen.sees:
-                noise.append(
-                    shuffled_risk(
-                        problem, train, lambda X, rows=train: fit(X, rows), problem, test, seed + at
-                    )
-                )
+                shuffled = partial(fit, rows=train)
+                noise.append(shuffled_risk(problem, train, shuffled, problem, test, seed + at))
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
     return asked.held(problem.sample_weight, how, noise), folds

@@ -115,7 +115,8 @@ MAPPING = (
     ),
     Requirement(
         "New York City Local Law 144",
-        "selection or scoring rates and impact ratios by sex, race and both, and the rows of unknown category",
+        "selection or scoring rates and impact ratios by sex, race and both, and the rows of unknown "
+        "category",
         "groups, outcomes (also as CSV tables)",
     ),
     Requirement(

@@ -136,9 +136,7 @@ class Mitigation:
     reason: str
 
 
-def treat(
-    held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], ids: Sequence[Any]
-) -> Treatment:
+def treat(held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], ids: Any) -> Treatment:
     """Return what changes when only the attribute does."""
     held_out = float(np.mean([len(at) for at, _ in held.folds]))
     risk = mean_between_folds(held.risk, held.risk_by_fold, held_out, held.weight)
@@ -170,13 +168,13 @@ def treat(
 
 def _mean(values: Floats, rows: Any, weight: Floats) -> Figure:
     known = rows & ~np.isnan(values)
-    found = average(np.nan_to_num(values), known * 1.0, weight).figure()
+    found = average(np.nan_to_num(values), known, weight).figure()
     return Figure(found.value, max(0.0, found.low), found.high)
 
 
 def _rate(held: Held, rows: Any) -> Figure:
     known = rows & ~np.isnan(held.flips)
-    return share(known * np.nan_to_num(held.flips), known * 1.0, held.weight).figure()
+    return share(known * np.nan_to_num(held.flips), known, held.weight).figure()
 
 
 def column_risks(data: ReportData | None) -> list[ColumnRisk]:
@@ -206,17 +204,14 @@ def mitigate(
 ) -> Mitigation:
     """Return what a repair changed and did; ``models`` are those before and after, if they were measured."""
     lines = data.measure_lines() or {}
-    measures = tuple(
-        MeasureChange(
-            name,
-            line["label"],
-            line["description"],
-            *(Figure(*line[part]) for part in ("before", "after", "change")),
-            line["verdict"],
-        )
-        for name, line in lines.items()
-    )
-    groups = {one.attribute: compare_models(*models, one) for one in splits} if len(models) == 2 else {}
+    measures = []
+    for name, line in lines.items():
+        before, after, change = (Figure(*line[part]) for part in ("before", "after", "change"))
+        said = line["label"], line["description"]
+        measures.append(MeasureChange(name, *said, before, after, change, line["verdict"]))
+    groups = {}
+    if len(models) == 2:
+        groups = {one.attribute: compare_models(models[0], models[1], one) for one in splits}
     edits, method = data.edits, f"FairSHAP: {selection(data)}"
     if data.recipe.counterfactuals is not None:
         method += f"; {describe_counterfactuals(data.recipe.counterfactuals)}"
@@ -229,7 +224,7 @@ def mitigate(
         {show(name, 60): n for name, n in Counter(edits.column).most_common()},
         ledger,
         data.not_measured if data.evaluation is None else data.evaluation.how,
-        measures,
+        tuple(measures),
         groups,
         tuple(_alternatives(data)),
         "" if data.tuning is None else data.tuning.reason,

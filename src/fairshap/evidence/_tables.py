@@ -198,7 +198,7 @@ def splits_of(problem: Problem) -> list[Split]:
         # A quantity such as age is split in two.
         lower, upper = problem.side_names
         return [Split(str(groups.name), groups.side.astype(np.int64), (lower, upper))]
-    sets = [(column,) for column in problem.columns]
+    sets: list[tuple[int, ...]] = [(column,) for column in problem.columns]
     sets += [tuple(problem.columns)] if len(sets) > 1 else []
     found = []
     for columns in sets:
@@ -303,7 +303,7 @@ class _Measured:
 
     def _scoring(self, label: int) -> list[Level]:
         above = above_median(self.held.score[:, label], self.held.weight)
-        return [share(np.where(rows, above, 0), rows * 1.0, self.held.weight) for rows in self._all_rows()]
+        return [share(np.where(rows, above, 0), rows, self.held.weight) for rows in self._all_rows()]
 
     def _all_rows(self) -> list[Bools]:
         return [self.rows(k) for k in range(len(self.split.names))]
@@ -344,7 +344,7 @@ class _Measured:
         if not held.is_probability:
             return Errors(self.split.names[group], rates, found, Figure(), ())
         score = held.score[:, label]
-        gap = average(true - score, rows * 1.0, held.weight).figure()
+        gap = average(true - score, rows, held.weight).figure()
         return Errors(self.split.names[group], rates, found, gap, calibrate(true, score, rows, held.weight))
 
     def quantity(self) -> QuantityTable:
@@ -352,13 +352,13 @@ class _Measured:
         held, names = self.held, self.split.names
         target, predicted = held.true[:, 0], held.predicted[:, 0]
         scoring = self._scoring(0)
-        means = [average(predicted, rows * 1.0, held.weight) for rows in self._all_rows()]
+        means = [average(predicted, rows, held.weight) for rows in self._all_rows()]
         best, top = self._highest(means), self._highest(scoring)
         tests, less = self._tests(means, best), self._against(means, difference, best)
         impact = self._against(scoring, ratio, top)
         lines = []
         for k, rows in enumerate(self._all_rows()):
-            mean = partial(average, among=rows * 1.0, weight=held.weight)
+            mean = partial(average, among=rows, weight=held.weight)
             errors = predicted - target
             line: list[Any] = [mean(target).figure(), means[k].figure(), mean(errors).figure()]
             line += [mean(np.abs(errors)).figure(), *_spread(target, errors, rows, held.weight)]
@@ -369,9 +369,9 @@ class _Measured:
 
 def _spread(target: Floats, errors: Floats, rows: Bools, weight: Floats) -> tuple[Figure, Figure]:
     """Return the root mean squared error and R2 of some rows, with intervals by the delta method."""
-    squared = average(errors**2, rows * 1.0, weight)
-    mean = average(target, rows * 1.0, weight).value
-    total = average((target - mean) ** 2, rows * 1.0, weight)
+    squared = average(errors**2, rows, weight)
+    mean = average(target, rows, weight).value
+    total = average((target - mean) ** 2, rows, weight)
     if not squared.value > 0 or not total.value > 0:
         return Figure(float(np.sqrt(max(squared.value, 0.0)))) if squared.size else Figure(), Figure()
     root = float(np.sqrt(squared.value))

@@ -17,9 +17,10 @@ _NOTHING = 0.01
 _NAMED = 3
 
 FOUR_FIFTHS = (
-    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less than four "
-    "fifths as often as the most favored one is looked at more closely. A ratio above it does not show that a "
-    "model is fair, and one below it is no finding of discrimination."
+    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less "
+    "than four "
+    "fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
+    "that a model is fair, and one below it is no finding of discrimination."
 )
 
 
@@ -61,16 +62,6 @@ def interval(figure: Figure, write: str = "{:.2f}") -> str:
     return f"95 % interval {write.format(figure.low)} to {write.format(figure.high)}"
 
 
-def positive_sentence(setting: Setting) -> str:
-    """Say which label counts as favorable, and what to do if it does not."""
-    if not setting.positive:
-        return ""
-    return (
-        f"{setting.target} = {setting.positive} is treated as the FAVORABLE outcome. If it is not, name the other "
-        "label as positive."
-    )
-
-
 def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment) -> str:
     """Return who is selected how often, then what the attribute alone does, and what neither shows."""
     first = groupings[-1]
@@ -79,13 +70,13 @@ def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatm
     elif first.labels:
         outcome, is_gap = _outcome_in_words(setting, first)
     said = [outcome, treatment_in_words(setting, treatment)]
-    is_nothing = not setting.sees_attribute or treatment.risk.value < _NOTHING
-    if treatment.unit == "probability" or not setting.sees_attribute:
-        if is_nothing and is_gap:
-            said.append(
-                "This is not evidence of fairness: the groups get different outcomes all the same, because other "
-                "columns differ between them or stand for the attribute."
-            )
+    # Of a quantity nothing says how much is little, but of none at all.
+    little = _NOTHING if treatment.unit == "probability" else 0.0
+    if is_gap and (not setting.sees_attribute or treatment.risk.value <= little):
+        said.append(
+            "This is not evidence of fairness: the groups get different outcomes all the same, because other "
+            "columns differ between them or stand for the attribute."
+        )
     return " ".join(said)
 
 
@@ -98,7 +89,8 @@ def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, bool]:
         return f"There are no two groups of {grouping.attribute} to compare.", False
     lines = {line.group: line for line in table.outcomes}
     high, low = lines[gap.highest], lines[gap.lowest]
-    whom = f"{percent(low.selection_rate.value)} of {low.group} and for {percent(high.selection_rate.value)} of {high.group}"
+    rates = [percent(line.selection_rate.value) for line in (low, high)]
+    whom = f"{rates[0]} of {low.group} and for {rates[1]} of {high.group}"
     many = f" (of {len(lines)} groups, the lowest and the highest)" if len(lines) > 2 else ""
     impact = low.impact_ratio
     said = f"The model predicts {setting.target} = {table.label} for {whom}{many}"
@@ -116,8 +108,8 @@ def _quantity_in_words(setting: Setting, table: QuantityTable) -> tuple[str, boo
     high, low = lines[gap.highest], lines[gap.lowest]
     is_gap = bool(gap.figure.low > 0)
     said = (
-        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {low.group} and of "
-        f"{high.mean_prediction.value:,.4g} for {high.group}: {gap.figure.value:,.4g} apart "
+        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {low.group} "
+        f"and of {high.mean_prediction.value:,.4g} for {high.group}: {gap.figure.value:,.4g} apart "
         f"({interval(gap.figure, '{:,.4g}')})."
     )
     return said + ("" if is_gap else " With these rows, the two cannot be told apart."), is_gap
@@ -161,7 +153,7 @@ def answers(
         _through(setting, treatment, proxies),
         _changed(mitigation),
         _effect(mitigation),
-        _left(setting, groupings, treatment, mitigation),
+        _left(mitigation),
     )
 
 
@@ -213,7 +205,9 @@ def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) ->
         by_gap = sorted(proxies.columns, key=lambda one: -np.nan_to_num(one.share_of_gap))[:3]
         listed = [f"{one.column} ({percent(one.share_of_gap)})" for one in by_gap if one.share_of_gap > 0]
         if listed:
-            said.append(f"What differs in the scores of similar people of two groups comes from {join_names(listed)}.")
+            said.append(
+                f"What differs in the scores of similar people of two groups comes from {join_names(listed)}."
+            )
     if proxies is not None and proxies.columns:
         best = [f"{one.column} (AUC {one.auc.value:.2f})" for one in proxies.columns[:3]]
         name = join_names(setting.sensitive)
@@ -262,15 +256,14 @@ def _effect(mitigation: Mitigation | None) -> str:
     accuracy = found["accuracy"]
     return said + (
         f"On rows that the models were not trained on, changing only the attribute moves the prediction by "
-        f"{points(dr.after.value)} on average, {words[dr.verdict]} {points(dr.before.value)}. The groups' rates are "
+        f"{points(dr.after.value)} on average, {words[dr.verdict]} {points(dr.before.value)}. The groups' "
+        "rates are "
         f"{points(dp.after.value)} apart, {words[dp.verdict]} {points(dp.before.value)}. Accuracy is "
         f"{percent(accuracy.after.value)}, before {percent(accuracy.before.value)}."
     )
 
 
-def _left(
-    setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment, mitigation: Mitigation | None
-) -> str:
+def _left(mitigation: Mitigation | None) -> str:
     if mitigation is not None and mitigation.measures:
         found = {one.name: one for one in mitigation.measures}
         dp = found["dp"].after
@@ -285,8 +278,8 @@ def _left(
             else " Simpler remedies may do more: fairshap tune tries them."
         )
     return (
-        "The gap above is as it was found. What would narrow it, and at what cost, fairshap tune finds out: dropping "
-        "the column, weights, edited cells and thresholds are compared on the same rows."
+        "The gap above is as it was found. What would narrow it, and at what cost, fairshap tune finds "
+        "out: dropping the column, weights, edited cells and thresholds are compared on the same rows."
     )
 
 
@@ -297,12 +290,13 @@ def limits(
     said = []
     if is_stand_in:
         said.append(
-            "The audited model is a stand-in: models of this kind were trained here, on this table. A model that "
-            "is in use may behave differently; audit it with its own file."
+            "The audited model is a stand-in: models of this kind were trained here, on this table. A "
+            "model that is in use may behave differently; audit it with its own file."
         )
     if not setting.folds:
         said.append(
-            "The model was judged on the rows of the table. If it was trained on some, it looks better than it is."
+            "The model was judged on the rows of the table. If it was trained on some, it looks better "
+            "than it is."
         )
     for one in groupings:
         if few := [group.name for group in one.groups if group.is_few]:
@@ -318,15 +312,18 @@ def limits(
     if setting.sees_attribute and not np.isfinite(treatment.noise_level):
         said.append("DR has no noise level here, because no model was trained with the attribute shuffled.")
     said += [
-        "Base rates come from the labels as they were recorded. If these are biased, error rates inherit the bias.",
-        "DR and flips ask what happens if only the attribute changes. They are 0 for a model without the column, "
-        "whatever stands for the attribute in other columns.",
-        "Rates, true positive rates and precision cannot all be equal between groups whose base rates differ.",
-        "Intervals hold for these models on other rows of the same kind. They do not cover another population, a "
-        "later time, or other labels.",
+        "Base rates come from the labels as they were recorded. If these are biased, error rates inherit "
+        "the bias.",
+        "DR and flips ask what happens if only the attribute changes. They are 0 for a model without the "
+        "column, whatever stands for the attribute in other columns.",
+        "Rates, true positive rates and precision cannot all be equal between groups whose base rates "
+        "differ.",
+        "Intervals hold for these models on other rows of the same kind. They do not cover another "
+        "population, a later time, or other labels.",
     ]
     if setting.is_weighted:
         said.append(
-            "Figures are weighted. Intervals take unequal weights into account, not strata or clusters of a survey."
+            "Figures are weighted. Intervals take unequal weights into account, not strata or clusters of "
+            "a survey."
         )
     return tuple(said)

@@ -63,7 +63,7 @@ def render(
 
 
 def percent(value: float | None) -> str:
-    """Return a share in percent with one digit, and a real minus sign.
+    r"""Return a share in percent with one digit, and a real minus sign.
 
     >>> percent(0.0813), percent(-0.16), percent(None)
     ('8.1\xa0%', '−16.0\xa0%', '–')
