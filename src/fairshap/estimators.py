@@ -364,7 +364,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         >>> "<title>A biased table</title>" in report.html
         True
         """
-        from fairshap.evidence._audit import audit_repair
+        from fairshap.evidence._repair import audit_repair
 
         check_is_fitted(self)
         if self.explanation_.game != "risk":

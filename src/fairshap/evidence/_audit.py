@@ -1,58 +1,42 @@
-"""The audit of a model or a table, and the evidence of a repair."""
+"""The audit of a model, or of a table by models that are trained on it."""
 
-import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from fairshap._crossval import Evaluation
 from fairshap._crossval.trials import draw_seed
-from fairshap._frames import Table, open_store, read_column, show
-from fairshap._messages import listing
+from fairshap._frames import Table, open_store, read_column
 from fairshap._models import default_estimator, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, Target, read_attribute, warn_of_copies
 from fairshap._problem.problem import find_columns
-from fairshap._typing import Floats, Native
-from fairshap.attribution import Explainer, Explanation
+from fairshap._typing import Native
 from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Threshold
 from fairshap.edits._certificate import certify
 from fairshap.edits._recipe import Recipe
-from fairshap.evidence._evidence import Evidence, figures_of
-from fairshap.evidence._figures import Figure, Level, auc, average, share
+from fairshap.evidence._assembly import About, Parts, explain_gap
+from fairshap.evidence._evidence import Evidence
 from fairshap.evidence._gates import read_conditions
 from fairshap.evidence._held import (
-    Held,
     Seen,
     ask_fitted,
     cross_validate,
-    labels_of,
-    mean_scores,
-    name_of,
     trainer,
 )
-from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
-from fairshap.evidence._proxies import find_proxies
-from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
-from fairshap.evidence._tables import group_rows, splits_of
-from fairshap.evidence._words import answers, limits
 from fairshap.exceptions import (
     FairshapWarning,
     FewReferencesWarning,
-    InputError,
     ModelError,
     UnmatchedRowsWarning,
 )
-from fairshap.matching import MatchPlan
 from fairshap.matching._match import match_rows
-from fairshap.report import ReportData, evaluate_repair
+from fairshap.report import ReportData
 
 
 def audit(
@@ -120,7 +104,7 @@ def audit(
     >>> evidence.groupings[0].labels[0].most_favored
     '1'
     """
-    about = _About.check(about)
+    about = About.check(about)
     conditions = read_conditions(fail_if)
     seed = draw_seed(random_state)
     is_given = model is not None and _is_fitted(model)
@@ -159,7 +143,7 @@ def audit(
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         data = _explain(made, problem, threshold, run) if seen.sees else None
         gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)
-    parts = _Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
+    parts = Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
     return parts.evidence(conditions, [], gap)
 
 
@@ -179,37 +163,6 @@ def _noting() -> Iterator[list[str]]:
 
         warnings.showwarning = note
         yield said
-
-
-class _About(dict[str, Any]):
-    """What is said about an audit: names, dates, who and why."""
-
-    KNOWN: ClassVar[dict[str, Any]] = {
-        "title": "Fairness audit",
-        "by": "",
-        "purpose": "",
-        "sign_off": "",
-        "date": None,
-        "command": "",
-        "data": "",
-        "target": None,
-        "favorable": None,
-        "checksum": None,
-        "model_checksum": None,
-        "note": None,
-        "ids": None,
-        "redact": False,
-    }
-
-    @classmethod
-    def check(cls, given: dict[str, Any]) -> "_About":
-        """Return what is said, and the defaults of the rest."""
-        for name in given:
-            if name not in cls.KNOWN:
-                raise InputError(
-                    f"audit takes no {name!r}; it takes {listing(cls.KNOWN, limit=20)}.", parameter=name
-                )
-        return cls({**cls.KNOWN, **given})
 
 
 def _is_fitted(model: Any) -> bool:
@@ -288,236 +241,3 @@ def _explain(model: Any, problem: Problem, threshold: float | None, run: dict[st
     edits = recipe.selector.select(explanation, recipe.constraints)
     certificate = certify(explanation, edits, edits.apply(problem.own.native))
     return ReportData(explanation, recipe, edits, certificate, problem.y, is_audit=True)
-
-
-class _Parts:
-    """All that evidence is made of."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        held: Held,
-        data: ReportData | None,
-        model: Any,
-        is_given: bool,
-        seed: Any,
-        folds: Any,
-        note: str,
-        messages: tuple[str, ...],
-        about: dict[str, Any],
-    ) -> None:
-        if about["favorable"] and held.labels and problem.y.positive is not None:
-            held = replace(held, labels=(about["favorable"], *held.labels[1:]))
-        self.problem, self.held, self.data, self.model = problem, held, data, model
-        self.is_given, self.about = is_given, about
-        self.seed = int(seed) if isinstance(seed, (int, np.integer)) else None
-        self.splits = splits_of(problem)
-        names = [show(problem.table.names[column], 60) for column in problem.columns]
-        target = problem.y
-        self.setting = Setting(
-            target=str(about["target"] or "target"),
-            positive=held.labels[0] if target.positive is not None else "",
-            labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
-            rows=problem.own.n_rows,
-            columns=tuple(show(name, 60) for name in problem.own.names),
-            sensitive=tuple(names),
-            privileged=problem.side_names[1],
-            privileged_note=note,
-            is_weighted=problem.sample_weight is not None,
-            sees_attribute=data is not None,
-            how=held.how,
-            folds=None if folds is None else folds.n_folds,
-            repeats=None if folds is None else folds.n_repeats,
-            messages=messages,
-        )
-
-    def evidence(
-        self, conditions: Sequence[Any], models: Sequence[Held], gap: dict[Any, float], **repaired: Any
-    ) -> Evidence:
-        """Return the evidence; ``models`` are those before and after a repair, ``gap`` shares of columns."""
-        held, data, setting, about = self.held, self.data, self.setting, self.about
-        groupings = tuple(group_rows(split, held) for split in self.splits)
-        columns = column_risks(data)
-        ids = np.arange(len(held.risk)) if about["ids"] is None else about["ids"]
-        unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
-        treatment = treat(held, self.splits[-1], unit, columns, ids)
-        risk = {} if data is None else _shares(data.explanation)
-        proxies = find_proxies(self.problem, self.seed or 0, risk, gap)
-        performance = perform(held)
-        ledger = repaired.get("ledger", "")
-        mitigation = None
-        if data is not None and not data.is_audit:
-            mitigation = mitigate(data, models, self.splits, ledger, repaired.get("added", 0))
-        figures = figures_of(groupings, setting, performance, treatment, proxies)
-        return Evidence(
-            about["title"],
-            self._provenance(ledger, repaired.get("repaired", "")),
-            setting,
-            answers(setting, groupings, treatment, proxies, mitigation),
-            groupings,
-            performance,
-            treatment,
-            proxies,
-            tuple(condition.check(figures) for condition in conditions),
-            mitigation,
-            limits(setting, groupings, treatment, not self.is_given),
-            data,
-            about["note"],
-            about["redact"],
-        )
-
-    def _provenance(self, ledger: str, repaired: str) -> Provenance:
-        about, model = self.about, self.model
-        checksum = about["model_checksum"]
-        if checksum is None:
-            checksum = checksum_of_model(model) if self.is_given else ""
-        return Provenance(
-            data=about["data"],
-            data_sha256=about["checksum"] or checksum_of(self.problem.own),
-            model=name_of(model),
-            model_sha256=checksum,
-            is_stand_in=not self.is_given,
-            ledger_sha256=ledger,
-            repaired_sha256=repaired,
-            versions=versions(model),
-            seed=self.seed,
-            command=about["command"],
-            date=about["date"] or today(),
-            by=about["by"],
-            purpose=about["purpose"],
-            sign_off=about["sign_off"],
-        )
-
-
-def _shares(explanation: Explanation) -> dict[Any, float]:
-    """Return each column's share of the Shapley values, by size."""
-    size, features = explanation.mean_sizes(), explanation.features
-    total = float(size.sum())
-    of = zip(features.columns, features.of_column.tolist(), strict=True)
-    return {name: float(size[k] / total) if total else 0.0 for name, k in of}
-
-
-def explain_gap(model: Any, seen: Seen, plan: MatchPlan | None, run: dict[str, Any]) -> dict[Any, float]:
-    """Return each column's share of the gap in scores between matched people.
-
-    A model that does not see the attribute has such a gap too. Of several labels there is no one score.
-    """
-    problem = seen.problem
-    if problem.y.classes is not None and len(problem.y.classes) != 2:
-        return {}
-    plan = match_rows(problem, "nearest", **run) if plan is None else plan
-    if not seen.sees:
-        narrow = Table.of(open_store(problem.table.store.compose(list(seen.columns))))
-        problem = replace(problem, own=narrow, table=narrow, columns=(), added=())
-    explainer = Explainer(game="gap")
-    options = explainer.options(None, run["random_state"], run["n_jobs"], run["verbose"])
-    return _shares(explain_matched(model, problem, plan, explainer.players(problem.own), options))
-
-
-def perform(held: Held) -> dict[str, Figure]:
-    """Return how good the model is on all rows together."""
-    n, weight = len(held.weight), held.weight
-    every = np.ones(n)
-    if not held.labels:
-        target, errors = held.true[:, 0], held.predicted[:, 0] - held.true[:, 0]
-        return {
-            "mean_absolute_error": average(np.abs(errors), every, weight).figure(),
-            "r2": _r2(target, errors, weight),
-        }
-    found = {"accuracy": share(held.right, every, weight).figure()}
-    if len(held.labels) == 1:
-        folds = [(at, scores[:, 0]) for at, scores in held.folds]
-        found["auc"] = auc(held.true[:, 0], folds, every > 0, weight).figure()
-    return found
-
-
-def _r2(target: Floats, errors: Floats, weight: Floats) -> Figure:
-    every = np.ones(len(target))
-    mean = average(target, every, weight).value
-    squared, total = average(errors**2, every, weight), average((target - mean) ** 2, every, weight)
-    value = 1 - squared.value / total.value
-    moves = -(squared.moves - (1 - value) * total.moves) / total.value
-    return Level(value, squared.size, moves, is_share=False).figure()
-
-
-# ---- the evidence of a repair
-
-
-def audit_repair(
-    fitted: Any,
-    X_test: Native | None,
-    y_test: Any,
-    positive: Any,
-    evaluation: Any,
-    tuning: Any,
-    fail_if: Iterable[str],
-    about: dict[str, Any],
-    **repaired: Any,
-) -> Evidence:
-    """Return the evidence of a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
-    about, conditions = _About.check(about), read_conditions(fail_if)
-    problem = fitted.explanation_.problem
-    target = problem.y
-    if positive is not None:
-        read = Target.read(target.values, len(target.values), positive, is_quantity=target.classes is None)
-        target = replace(target, positive=read.positive)
-    problem = replace(problem, target=target)
-    # A threshold that was found by trying several is the one to report.
-    recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
-    not_measured, judged = "", problem
-    if evaluation is None:
-        evaluation, not_measured, judged = evaluate_repair(fitted, problem, recipe, X_test, y_test)
-    elif X_test is not None:
-        raise InputError("evaluation has the held-out measures already; leave X_test out.")
-    elif len(evaluation.measures.values) < 2:
-        raise InputError("evaluation has one model only; give one with two, before and after the repair.")
-    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
-    data = ReportData(*made, target, evaluation, not_measured, tuning)
-    models = [] if evaluation is None else held_of(evaluation, judged)
-    if models:
-        held, folds = models[0], evaluation.folds
-    else:
-        seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
-        held, folds = ask_fitted(fitted.model_, seen), None
-    about["command"] = about["command"] or f"{fitted!r}.fit_resample(X, y)"
-    is_given = is_frozen(fitted.estimator) and fitted.estimator is not None
-    parts = _Parts(judged, held, data, fitted.model_, is_given, fitted.random_state, folds, "", (), about)
-    ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
-    repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
-    seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
-    run = {"random_state": fitted.random_state, "n_jobs": fitted.n_jobs, "verbose": fitted.verbose}
-    gap = {} if problem.added else explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
-    return parts.evidence(conditions, models, gap, **repaired)
-
-
-def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
-    """Return what the first two models of an evaluation do on the rows of a problem."""
-    rows = evaluation.rows
-    if rows is None or len(rows.true) != problem.own.n_rows:
-        raise InputError(
-            "evaluation does not hold the rows of this table; give what evaluate returned for it."
-        )
-    labels = tuple(show(label, 60) for label in labels_of(problem))
-    found = []
-    for k in range(2):
-        folds = [(at, scores[k][:, None]) for at, scores in rows.folds]
-        predicted = rows.predicted[k][:, None]
-        found.append(
-            Held(
-                labels,
-                rows.true[:, None],
-                predicted,
-                np.where(rows.true > 0, predicted[:, 0], 1 - predicted[:, 0]),
-                folds,
-                mean_scores(folds, predicted.shape),
-                bool(rows.is_probability[k]),
-                rows.risk[k],
-                rows.flips[k],
-                evaluation.measures.risk_by_fold[k],
-                np.ones(len(rows.true)),
-                True,
-                evaluation.how,
-                evaluation.noise if k == 0 else None,
-            )
-        )
-    return found
