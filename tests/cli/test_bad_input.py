@@ -107,8 +107,9 @@ def test_a_report_needs_a_file_of_its_own(refuse, people, tmp_path):
     out = ["--out", tmp_path / "x.csv"]
     assert "give --report too" in refuse("audit", people, *WHO, "--redact", code=2)
     assert "--report - is not taken" in refuse("audit", people, *WHO, "--report", "-", code=2)
-    assert "given for two files" in refuse("repair", people, *WHO, *out, "--report", tmp_path / "x.csv")
-    assert "never overwritten" in refuse("audit", people, *WHO, "--report", people, "--force")
+    same = ["--edits", tmp_path / "x.md", "--report", tmp_path / "x.md"]
+    assert "given for two files" in refuse("repair", people, *WHO, *out, *same)
+    assert "tells no form" in refuse("audit", people, *WHO, "--report", people, "--force", code=2)
     assert "there is no folder" in refuse("tune", people, *WHO, "--report", tmp_path / "no" / "r.html")
 
 

@@ -139,7 +139,7 @@ def audit(
             if model is None:
                 estimator = default_estimator(random_state, problem.y.classes is None)
             rows = np.arange(problem.table.n_rows)
-            made = trainer(estimator, seen)(seen.rows(rows), rows)
+            made = trainer(estimator, seen)(rows, seen.rows(rows))
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
         data = _explain(made, problem, threshold, run) if seen.sees else None
         gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)

@@ -238,16 +238,15 @@ def cross_validate(
     fit = trainer(estimator, seen)
     with Progress("Auditing", len(folds), verbose) as progress:
         for at, (train, test) in enumerate(folds):
-            asked.add(fit(seen.rows(train), train), test)
+            asked.add(fit(train, seen.rows(train)), test)
             if seen.sees:
-                shuffled = partial(fit, rows=train)
-                noise.append(shuffled_risk(problem, train, shuffled, problem, test, seed + at))
+                noise.append(shuffled_risk(problem, train, partial(fit, train), problem, test, seed + at))
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
     return asked.held(problem.sample_weight, how, noise), folds
 
 
-def trainer(estimator: Any, seen: Seen) -> Callable[[Native, Ints], Any]:
+def trainer(estimator: Any, seen: Seen) -> Callable[[Ints, Native], Any]:
     """Return what fits the estimator on rows of a table, with their weights if it takes any."""
     problem, values = seen.problem, seen.problem.y.values
     weight = problem.sample_weight
@@ -255,7 +254,7 @@ def trainer(estimator: Any, seen: Seen) -> Callable[[Native, Ints], Any]:
         rows = np.arange(problem.table.n_rows)
         weight = weight if Weighing.of(estimator, seen.rows(rows), values).is_taken else None
 
-    def fit(X: Native, rows: Ints) -> Any:
+    def fit(rows: Ints, X: Native) -> Any:
         params = {} if weight is None else {"sample_weight": weight[rows]}
         return fit_model(estimator, X, values[rows], params)
 
