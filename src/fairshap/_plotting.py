@@ -213,7 +213,7 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
 def draw_outcomes(
     names: Sequence[str], ends: Floats, label: str, line: float | None = None, ax: Any = None
 ) -> Any:
-    """Draw a rate of each group, ``ends`` are its values and ends of intervals, and a line to compare with."""
+    """Draw a rate of each group with a line to compare with; ``ends`` has values and ends of intervals."""
     ax = new_axes(1, ax, size=(5.0, 0.36 * len(names) + 1.3))
     value, low, high = ends
     places = np.arange(len(names))[::-1]

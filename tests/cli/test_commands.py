@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people
     assert set(found) == HEAD | names
     assert found["data"]["columns"]["code"] == "category"
     assert {group["name"] for group in groups_of(found)} == {"male", "female"}
-    assert sum(group["rows"] for group in found["groups"]) == 300
+    assert sum(group["rows"] for group in groups_of(found)) == 300
     assert len(found["rows"]) == 10
     risks = [row["risk"] for row in found["rows"]]
     assert risks == sorted(risks, reverse=True)

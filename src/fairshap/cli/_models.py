@@ -251,7 +251,7 @@ def _compare_columns(
             f"{the_model} was fitted with columns that the table does not have: {listing(absent)}; "
             "give the table that it was fitted on, or one of the same columns."
         )
-    attributes = list(np.atleast_1d(problem.sensitive))
+    attributes = np.atleast_1d(problem.sensitive).tolist()
     unseen = [column for column in attributes if column not in names]
     more = [column for column in columns if column not in names and column not in unseen]
     if unseen and needs_attribute:

@@ -1,4 +1,4 @@
-"""Evidence from its parts: what the model does on held-out rows, its explanation, and what is said of both."""
+"""Evidence from its parts: what a model does on held-out rows, its explanation, and what is said of it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -135,7 +135,7 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
         said += f" and changes the decision for {percent(treatment.flip_rate.value)} of people"
     said += "."
     if treatment.is_noise:
-        said += f" That is no more than for a shuffled column ({points(treatment.noise_level)})."
+        said += f" That cannot be told from what a shuffled column does ({points(treatment.noise_level)})."
     return said
 
 
