@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._output import show, visible
+from fairshap.cli._options import visible
+from fairshap.cli._output import show
 
 _TARGETS = re.compile(
     r"(?i)hired?|outcome|target|label|approved?|den(y|ied)|decision|promot|accept|reject|default|risk|status|"

@@ -44,8 +44,8 @@ OPTIONS = {
 }
 _SAME = (
     "budget categorical counterfactuals decimal delimiter drop editable encoding force frozen group "
-    "header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective positive "
-    "privileged reject_if selector selectors sensitive sheet target thousands threshold"
+    "header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric objective "
+    "positive privileged reject_if selector selectors sensitive sheet target thousands threshold"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -67,6 +67,11 @@ def split(texts: Iterable[str] | None) -> list[str]:
     """
     items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
     return [item for item in items if item]
+
+
+def visible(text: str) -> str:
+    """Return a text with escapes for whatever would control a terminal: cells are data."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def offer(values: Sequence[str]) -> Callable[[str], list[str]]:

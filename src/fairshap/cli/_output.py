@@ -17,7 +17,7 @@ from rich.text import Text
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
-from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option
+from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
 from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -146,11 +146,6 @@ def plain(value: Any) -> Any:
         return None
     value = value.item() if hasattr(value, "item") else value
     return value if isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def visible(text: str) -> str:
-    """Return a text with escapes for whatever would control a terminal: cells are data."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def show(cell: Any) -> str:

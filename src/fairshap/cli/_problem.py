@@ -282,8 +282,8 @@ def _read_id(source: _io.Source, name: str) -> pd.Index:
     if len(doubtful):
         rows = listing((source.document.row_number(int(row)) for row in doubtful), 4, str)
         raise InputError(
-            f"id={name!r} does not name every row: it is empty or the same in rows {rows} of the file. Give a "
-            "column whose values are there once.",
+            f"id={name!r} does not name every row: it is empty or the same in rows {rows} of the file. Give "
+            "a column whose values are there once.",
             parameter="id",
         )
     return pd.Index(column.astype(object), name=name)
@@ -403,11 +403,8 @@ def _read_target(
                 "favorable one with --positive, or several with commas, and all others count as one."
             )
         others = listing((plain(value) for value in values if value not in found), limit=5)
-        is_one = len(found) == 1
-        notes.append(
-            f"{listing(map(plain, found))} {'is the favorable label' if is_one else 'are the favorable labels'}"
-            f" of {name!r}; {others} {'counts' if len(values) - len(found) == 1 else 'count'} as unfavorable"
-        )
+        shown = " or ".join(str(plain(value)) for value in found)
+        notes.append(f"treating {name} = {shown} as the FAVORABLE outcome, and {others} as unfavorable")
         return column.isin(found).astype(int).rename(name), 1, found
     if not found:
         known = _known_positive(values)
