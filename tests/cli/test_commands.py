@@ -20,7 +20,7 @@ from fairshap.cli._options import RunOptions
 from fairshap.cli.tune import options_of
 from tests.cli.conftest import FEW, WHO
 
-HEAD = {"fairshap", "schema", "command"}
+HEAD = {"fairshap", "schema", "command", "seed", "options", "messages"}
 
 
 def result(capsys, *args):
@@ -64,7 +64,10 @@ def test_messages_are_kept_from_the_result_and_quiet_has_none(run, people):
 def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people):
     args = ["audit", people, *WHO, "--folds", 2, "--seed", 3]
     found = result(capsys, *args, "--jobs", 1)
-    assert found == result(capsys, *args, "--jobs", 2)
+    again = result(capsys, *args, "--jobs", 2)
+    assert (found["options"].pop("jobs"), again["options"].pop("jobs")) == (1, 2)
+    assert found == again
+    assert (found["seed"], found["options"]["folds"]) == (3, 2)
     names = {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows", "report"}
     names |= {"folds", "repeats"}
     assert set(found) == HEAD | names
@@ -83,7 +86,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     )
     assert set(found) == HEAD | {
         *("data", "model", "selector", "threshold", "edits", "rows_edited", "by_column"),
-        *("folds", "repeats", "before", "after", "change", "out", "ledger", "report"),
+        *("folds", "repeats", "before", "after", "change", "helps", "instead", "out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
     for side in ("before", "after", "change"):

@@ -155,5 +155,5 @@ class ExcelDocument(Document):
 
 def _parse(book: Any, name: str) -> pd.DataFrame:
     """Return the cells of a sheet without its empty rows and columns, which the labels still count."""
-    sheet = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    sheet: pd.DataFrame = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
     return sheet.dropna(how="all").dropna(how="all", axis=1)

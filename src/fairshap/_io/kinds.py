@@ -119,7 +119,7 @@ def _categories(encoded: Any, trimmed: Any, absent: Bools, name: str) -> tuple[p
     renamed = np.full(len(texts), -1, dtype=np.int64)
     renamed[~absent] = codes
     indices = encoded.indices.to_numpy(zero_copy_only=False)
-    column = pd.Categorical.from_codes(renamed[indices], categories=[str(label) for label in labels])
+    column = pd.Categorical.from_codes(renamed[indices], categories=pd.Index([str(one) for one in labels]))
     notes = []
     padded = np.asarray(encoded.dictionary.to_pylist(), dtype=object) != texts
     padded &= ~absent

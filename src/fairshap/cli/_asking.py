@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._options import visible
+from fairshap.cli._options import INVOCATION, visible
 from fairshap.cli._output import show
 
 _TARGETS = re.compile(
@@ -94,7 +94,9 @@ def _ask(
         _say(f"  {f'{k + 1:>2}' if is_numbered else '  '}  {name:<{width}}  {what}")
     while True:
         print(f"({how}): ", end="", file=sys.stderr, flush=True)
+        INVOCATION.get().is_asking = True
         line = sys.stdin.readline()
+        INVOCATION.get().is_asking = False
         text = line.strip()
         if not line:
             raise EOFError

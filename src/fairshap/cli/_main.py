@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import fairshap
+from fairshap._messages import heartbeat
 from fairshap.cli._options import INVOCATION, Invocation, name_option, visible
 from fairshap.exceptions import FairshapError
 
@@ -142,13 +143,18 @@ def _callback(
 
 def run(args: list[str]) -> int:
     """Run the command and return its exit code."""
-    INVOCATION.set(Invocation(args))
+    invocation = Invocation(args)
+    INVOCATION.set(invocation)
+
+    def is_working() -> bool:
+        return bool(invocation.options) and not (invocation.options.get("quiet") or invocation.is_asking)
+
     # A shell that completes a word gives the line in one of these.
     line = next(
         (os.environ[name] for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") if name in os.environ), ""
     )
     words = args or line.split()[1:]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), heartbeat(is_working):
         warnings.simplefilter("ignore")
         try:
             app = make_app(words[:1])

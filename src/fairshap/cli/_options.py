@@ -12,6 +12,7 @@ import typer
 
 # Looking a name up imports what it needs. The help and completion of options need none of it.
 import fairshap
+from fairshap._messages import import_extra
 
 if TYPE_CHECKING:
     from fairshap import FairSHAP
@@ -24,6 +25,8 @@ class Invocation:
 
     arguments: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    #: Whether somebody is being asked.
+    is_asking: bool = False
 
 
 INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039
@@ -248,8 +251,6 @@ class ReportOptions:
             return
         if self.report == STANDARD:
             raise typer.BadParameter("--report - is not taken; give a file")
-        from fairshap._messages import import_extra
-
         for module in ("jinja2", "matplotlib"):
             import_extra(module, "--report", "report")
 

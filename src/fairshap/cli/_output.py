@@ -33,6 +33,8 @@ class Output:
         self.is_silent = run.json or (to_stderr and run.quiet)
         #: What was told on standard error, for the JSON.
         self.messages: list[str] = []
+        #: Warnings of what was told already.
+        self.told: list[type[FairshapWarning]] = []
         file = sys.stderr if to_stderr else sys.stdout
         # In a pipe there is no width: a table is as wide as it needs to be.
         width = None if file.isatty() else 1000
@@ -116,14 +118,15 @@ class Output:
 
         def show(warning: Warning | str, *_: Any) -> None:
             if isinstance(warning, FairshapWarning):
-                text = name_option(str(warning), warning.parameter)
+                # What to do in Python is of no use here.
+                text = name_option(str(warning).removesuffix(warning.hint).rstrip(), warning.parameter)
                 if text not in self.messages:
                     self.note(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
-            for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
+            for category in (*self.told, *(() if of_edits else (NothingToRepairWarning, MarginWarning))):
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = cast("Any", show)
             yield

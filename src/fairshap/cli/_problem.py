@@ -52,6 +52,8 @@ class CommandTable:
     #: What is told by topic, and in sentences of their own.
     reading: dict[str, list[str]]
     notes: list[str]
+    #: Whether the notes name columns that tell the attribute.
+    has_proxies: bool
 
     @property
     def who(self) -> dict[str, Any]:
@@ -173,11 +175,12 @@ def open_problem(
     if task.id is not None:
         X.index = y.index = _read_id(source, task.id)
     codes = [] if built_in is not None else find_codes(X, [*names, *(task.numeric or ())])
-    notes += tell_suspicious(find_suspicious(X, y, names))
+    suspicious = find_suspicious(X, y, names)
+    notes += tell_suspicious(suspicious)
     sensitive = names[0] if len(names) == 1 else names
     reading = _describe_reading(source, codes)
     given = task, source, X, y, target, sensitive, privileged, positive, repaired
-    return CommandTable(*given, favorable, left_out, reading, notes)
+    return CommandTable(*given, favorable, left_out, reading, notes, bool(suspicious["sensitive"]))
 
 
 def _complete(task: TaskOptions, source: _io.Source, *, needs_privileged: bool) -> TaskOptions:
@@ -198,7 +201,7 @@ def _ask_for(
     task: TaskOptions, source: _io.Source, missing: list[str], *, needs_privileged: bool
 ) -> TaskOptions:
     """Ask for what is missing, and print the command that would not have to ask."""
-    frame, given = source.frame, {}
+    frame, given = source.frame, dict[str, str]()
     if "target" in missing:
         question = "Which column is the outcome, the decision to be predicted?"
         given["target"] = ask_column(question, suggest_targets(frame), frame)
@@ -214,7 +217,8 @@ def _ask_for(
         question = "By which column may people be treated differently?"
         rest = frame.drop(columns=target)
         given["sensitive"] = ask_column(question, suggest_attributes(rest), rest)
-    found = replace(task, **{name: value if name == "target" else [value] for name, value in given.items()})
+    changed: dict[str, Any] = {name: [value] for name, value in given.items()} | {"target": target}
+    found = replace(task, **changed)
     if "privileged" in missing:
         names = find_names(source, found.sensitive, "sensitive")
         y, positive, _ = _read_target(source, target, found.positive, [])
@@ -286,7 +290,8 @@ def _read_id(source: _io.Source, name: str) -> pd.Index:
             "a column whose values are there once.",
             parameter="id",
         )
-    return pd.Index(column.astype(object), name=name)
+    found: pd.Index = pd.Index(column.tolist(), name=name, dtype=object)
+    return found
 
 
 def _describe_reading(source: _io.Source, codes: list[str]) -> dict[str, list[str]]:
