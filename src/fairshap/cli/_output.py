@@ -45,8 +45,9 @@ class Output:
         self.messages += [text, *(" ".join(line.split()) for line in lines)]
         if self.run.quiet:
             return
-        print(f"fairshap: {visible(text)}", file=sys.stderr)
         width = shutil.get_terminal_size((100, 24)).columns
+        said = f"fairshap: {visible(text)}"
+        print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
         for line in lines:
             # The first word is the topic, and the rest stands to the right of it.
             print(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fairshap import FairSHAP, _io
+from fairshap import FairSHAP, _io, datasets
 from fairshap._io.document import cell_text
 from fairshap._messages import did_you_mean, listing
 from fairshap.cli._asking import ask_column, ask_values, can_ask, suggest_attributes, suggest_targets
@@ -167,7 +167,11 @@ def open_problem(
         notes.append(f"privileged {privileged!r}, as the built-in table says")
     elif texts:
         privileged = _read_privileged(frame, names, list(texts))
-    y, positive, favorable = _read_target(source, target, task.positive, notes)
+    told: list[str] = []
+    y, positive, favorable = _read_target(source, target, task.positive, told)
+    if built_in is not None and target == built_in.y.name and not task.positive:
+        told = [f"{target} = {plain(positive)} means {datasets.SPECS[source.name].meaning}"]
+    notes += told
     repaired, said = find_repair(source, task, ledger)
     notes += [said] if said else []
     left_out, X = _leave_out(source, task, [target, *names]), frame.drop(columns=target)
