@@ -39,7 +39,7 @@ def test_a_repair_changes_the_edited_cells_and_no_other_byte(run, people, tmp_pa
     edits = Edits.read(tmp_path / "edits.csv")
     assert len(edits) > 0
     assert f"{len(edits):,} of 3,000 cells" in done.stdout.decode()
-    assert "positive label 'yes'" in done.stderr.decode()
+    assert "treating risk = yes as the FAVORABLE outcome; if not, --positive no" in done.stderr.decode()
     before, after = people.read_bytes().split(b"\r\n"), (tmp_path / "fair.csv").read_bytes().split(b"\r\n")
     changed = {k - 1 for k, (old, new) in enumerate(zip(before, after, strict=True)) if old != new}
     assert changed == set(edits.row.tolist())
