@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.forms import Style
+from fairshap._io.text import TextDocument
 from fairshap.edits import Edits
 from fairshap.exceptions import FairshapError
+from tests.conftest import examples
 from tests.io.conftest import edits_of, write
 
 CELLS = st.text(st.sampled_from('ab01é漢,;\t"\r\n .'), max_size=6)
@@ -212,3 +215,14 @@ def test_tab_separated_text_is_kept_and_becomes_csv_by_its_values(tmp_path):
     assert (tmp_path / "out.tsv").read_bytes() == path.read_bytes()
     write(source, tmp_path / "out.csv", edits_of(source, [(0, "code", 1)]))
     assert (tmp_path / "out.csv").read_bytes() == b'code,"a,b"\n010,x\ty\n010,"1,5"\n'
+
+
+@examples(60)
+@given(delimited_files())
+def test_rows_are_numbered_by_the_lines_that_they_begin_on(drawn):
+    data, delimiter = drawn
+    document = TextDocument(data, "t.csv", "csv", frozenset(), style=Style(), delimiter=delimiter)
+    text = data.decode("utf-8-sig").encode()
+    for row in range(document.n_rows):
+        before = text[: document.starts[row + 1]].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        assert document.row_number(row) == before.count(b"\n") + 1

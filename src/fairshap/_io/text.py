@@ -5,6 +5,7 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,16 @@ class TextDocument(Document):
 
     def row_number(self, row: int) -> int:
         """Return the line on which a row begins."""
-        return _line(self.data, int(self.starts[row + 1]))
+        return int(self._line_numbers[row + 1])
+
+    @cached_property
+    def _line_numbers(self) -> Ints:
+        """The line on which each row begins, the header among them."""
+        data = np.frombuffer(self.data, dtype=np.uint8)
+        ends = data == ord("\n")
+        # A return alone ends a line too.
+        ends[:-1] |= (data[:-1] == ord("\r")) & ~ends[1:]
+        return np.asarray(np.searchsorted(np.flatnonzero(ends), self.starts) + 1, dtype=np.int64)
 
     def release(self) -> None:
         """Keep the bytes only; the cells are read again if they are needed."""

@@ -12,7 +12,6 @@ import typer
 
 # Looking a name up imports what it needs. The help and completion of options need none of it.
 import fairshap
-from fairshap._messages import import_extra
 
 if TYPE_CHECKING:
     from fairshap import FairSHAP
@@ -251,6 +250,8 @@ class ReportOptions:
             return
         if self.report == STANDARD:
             raise typer.BadParameter("--report - is not taken; give a file")
+        from fairshap._messages import import_extra
+
         for module in ("jinja2", "matplotlib"):
             import_extra(module, "--report", "report")
 
