@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.document import count_footers
 from fairshap._io.forms import Style
 from fairshap._io.text import TextDocument
 from fairshap.edits import Edits
@@ -26,7 +27,7 @@ def rows_of(data: bytes, delimiter: str = ",") -> list[list[str]]:
 
 
 def filled(rows: list[list[str]], data: bytes, delimiter: str) -> list[list[str]]:
-    """Return the rows that are more than delimiters."""
+    """Return the rows that are more than delimiters, without remarks below them."""
     kept, place = [], 0
     text = data.decode("utf-8-sig")
     for row in rows:
@@ -37,7 +38,7 @@ def filled(rows: list[list[str]], data: bytes, delimiter: str) -> list[list[str]
         kept += [] if is_bare else [row]
         # Quoted in any way, a row has as many characters as the reader takes from here on.
         place = len(bare) + place if is_bare else _end_of_row(text, place)
-    return kept
+    return kept[: len(kept) - count_footers(kept[2:][-10:], len(rows[0]))]
 
 
 def _end_of_row(text: str, place: int) -> int:

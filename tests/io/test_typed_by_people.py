@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
-from fairshap._io.document import find_header
+from fairshap._io.document import count_footers, find_header
 from fairshap._io.forms import Style, read_dates, read_numbers
 from fairshap.exceptions import FileFormatError, InputError
 from tests.conftest import examples
@@ -214,6 +214,36 @@ def test_a_title_above_the_names_is_found_and_kept(tmp_path, title):
     edited = source.to_bytes("-", edits_of(source, [(0, "age", 8)])).decode()
     assert edited == text.replace("p0,0,", "p0,8,")
     assert _io.read(path, header_row=line).frame.equals(source.frame)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_sums_and_remarks_below_the_table_are_no_part_of_it(tmp_path, ending):
+    rows = [["id", "sex", "pay", "hired"], *[[k, "fm"[k % 2], 10 * k, "yn"[k % 2]] for k in range(1, 9)]]
+    below = [["Total", "", 360, ""], ["", "", "", ""], ["Source: HR", "", "", ""]]
+    path = tmp_path / f"t.{ending}"
+    if ending == "csv":
+        path.write_text("\n".join(",".join(map(str, row)) for row in rows + below))
+    else:
+        book = openpyxl.Workbook()
+        for row in rows + below:
+            book.active.append([cell or None for cell in row])
+        book.save(path)
+    source = _io.read(path)
+    assert source.frame["pay"].tolist() == [10 * k for k in range(1, 9)]
+    assert "the last 2 rows are no part of the table" in source.document.notes
+    out = source.to_bytes(path, edits_of(source, [(0, "pay", 7)]))
+    if ending == "csv":
+        assert out.decode() == path.read_text().replace("1,m,10,", "1,m,80,")
+    # A row with a few cells is one of the table, unless it says that it is none.
+    assert count_footers([["Bo", "f", "", ""]], width=4) == 0
+    assert count_footers([["7", "", ""]], width=3) == 0
+
+
+def test_the_delimiter_is_that_of_the_names_where_decimal_commas_would_do_as_well(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{k};f;{k},5;{k},0 %" for k in range(9)]
+    path.write_text("\n".join(["Report;;;", "nr;sex;pay;rate", *rows]))
+    assert _io.read(path).document.names == ("nr", "sex", "pay", "rate")
 
 
 def test_the_row_of_the_names_can_be_given(tmp_path):

@@ -107,10 +107,8 @@ class CommandTable:
         reading = {**self.reading}
         if self.left_out:
             said = "; ".join(f"{name} ({why})" for name, why in self.left_out.items())
-            asked = set(self.task.drop or ())
-            more = (
-                "" if set(self.left_out) <= asked else ". To keep one, name it in --categorical or --numeric"
-            )
+            is_asked = all(why in ("empty", "--drop", "--id") for why in self.left_out.values())
+            more = "" if is_asked else ". To keep one, name it in --categorical or --numeric"
             reading["left out"] = [said + more]
         return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
 
