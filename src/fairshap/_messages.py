@@ -146,6 +146,7 @@ class Progress:
         self.what, self.total, self.verbose = what, total, verbose
         self.rows, self.work = 0, 0.0
         self.bar: Any = None
+        self._has_bar: bool | None = None
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
@@ -159,7 +160,9 @@ class Progress:
         elapsed = time.monotonic() - self._start
         if not self.verbose or elapsed <= _PATIENCE:
             return
-        if self.bar is None and not _is_interactive():
+        if self._has_bar is None:
+            self._has_bar = _is_interactive()
+        if not self._has_bar:
             if elapsed >= _BETWEEN:
                 self.say(self.status())
             return
@@ -198,7 +201,7 @@ def heartbeat(is_wanted: Callable[[], bool]) -> Iterator[None]:
             running = list(Progress.running)
             if is_wanted() and not any(one.bar for one in running):
                 Progress.say(
-                    running[-1].status() if running else f"{_clock(time.monotonic() - start)} so far"
+                    running[-1].status() if running else f"at work for {_clock(time.monotonic() - start)}"
                 )
 
     Thread(target=beat, daemon=True).start()

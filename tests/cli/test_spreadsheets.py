@@ -1,6 +1,7 @@
 """The command on tables as an HR department has them, on terminals of several widths and in a pipe."""
 
 import csv
+import io
 import json
 import random
 import re
@@ -16,6 +17,8 @@ from fairshap import Edits
 from fairshap.cli._columns import find_suspicious, find_unusable
 from fairshap.cli._main import COMMANDS, make_app
 from fairshap.cli._main import run as run_here
+from fairshap.cli._options import RunOptions
+from fairshap.cli._output import Output, show
 
 HEAD = ["Applicant ID", "Name", "sex", "Salary wish", "Score", "Applied", "Grade", "Country", "Remarks"]
 HEAD += ["outcome", "hired"]
@@ -201,19 +204,50 @@ def test_without_a_terminal_what_is_missing_is_named(run, hires):
     assert b"--target, --sensitive and --privileged are not given" in done.stderr
 
 
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_no_number_and_no_name_is_cut_off(terminal, hires, tmp_path, width):
-    methods = ["--methods", "baseline,rsa,reweighing"]
-    shown = terminal("evaluate", hires, *WHO, *QUICK, *methods, width=width)
-    assert "…" not in shown.replace("┃", "")
-    for name in ("baseline", "rsa", "reweighing"):
-        assert re.search(rf"^{name}\b", shown, re.M)
-    assert len(re.findall(r"\d\.\d{3} \[-?\d\.\d{3}, -?\d\.\d{3}\]", shown)) >= 18
-    assert max(len(line) for line in shown.splitlines() if "━" not in line) <= max(width, 100)
-    files = ["--out", tmp_path / f"{width}.csv"]
-    shown = terminal("repair", hires, *WHO, *QUICK, *files, width=width)
+def test_no_number_and_no_name_is_cut_off(terminal, hires):
+    shown = terminal("evaluate", hires, *WHO, *QUICK, "--methods", "baseline,rsa,reweighing")
     assert "…" not in shown
-    assert re.search(r"^(DR|DP)\b", shown, re.M)
+    for name in ("baseline", "rsa", "reweighing"):
+        assert re.search(rf"^{name}$", shown, re.M)
+    assert len(re.findall(r"\d\.\d{3} \[-?\d\.\d{3}, -?\d\.\d{3}\]", shown)) >= 18
+    # A bar is as wide as the terminal, and is drawn over itself.
+    assert max(len(line) for line in shown.splitlines() if "━" not in line) <= 80
+
+
+class Terminal(io.StringIO):
+    """Takes what is printed as a terminal does."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+@pytest.mark.parametrize("which", ["evaluate", "repair", "names"])
+def test_a_table_fits_or_becomes_blocks(monkeypatch, width, which):
+    header, row = {
+        "evaluate": (["method", *"ABCDEF"], ["fairshap-counterfactuals", *["0.673 [0.663, 0.684]"] * 6]),
+        "repair": (
+            ["measure", "before", "after", "change [95 % interval]", "between", "meaning"],
+            ["EOdds", 0.0472, 0.1704, "+0.1232 [+0.0452, +0.2012]", "Female over Male", "a word " * 15],
+        ),
+        "names": (["name", "n"], ["a name of [bold] brackets " * 5, 12_345]),
+    }[which]
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    Output("evaluate", RunOptions()).table(header, [row, row])
+    shown = re.sub("\x1b\\[[0-9;]*m", "", screen.getvalue())
+    # Only a long text is broken, between words.
+    words = shown.split()
+    for cell in map(show, row):
+        texts = [cell] if len(cell) < 40 else cell.replace("\\", "").split()
+        for text in texts:
+            assert text in shown or text in words
+    first = show(row[0]).replace("\\", "").strip()
+    assert shown.count(first) == 2
+    others = [line for line in shown.splitlines() if first not in line]
+    assert max(map(len, others), default=0) <= width
 
 
 def test_a_repair_that_does_not_help_says_so_first_and_what_does(capsys, hires, tmp_path):
