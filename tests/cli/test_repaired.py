@@ -99,7 +99,7 @@ def test_an_unrepaired_table_gives_no_warning(told, people, repaired, tmp_path):
         found, said = told("audit", args[0], *AUDIT, *args[1:])
         assert found["data"]["repaired"] is False
         assert found["data"]["repair"] is None
-        assert "repaired" not in said
+        assert "repaired" not in said.replace(str(tmp_path), "")
     assert EDITED not in html.unescape(page.read_text())
 
 

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.document import count_footers
+from fairshap._io.forms import Style
+from fairshap._io.text import TextDocument
 from fairshap.edits import Edits
 from fairshap.exceptions import FairshapError
+from tests.conftest import examples
 from tests.io.conftest import edits_of, write
 
 CELLS = st.text(st.sampled_from('ab01é漢,;\t"\r\n .'), max_size=6)
@@ -23,7 +27,7 @@ def rows_of(data: bytes, delimiter: str = ",") -> list[list[str]]:
 
 
 def filled(rows: list[list[str]], data: bytes, delimiter: str) -> list[list[str]]:
-    """Return the rows that are more than delimiters."""
+    """Return the rows that are more than delimiters, without remarks below them."""
     kept, place = [], 0
     text = data.decode("utf-8-sig")
     for row in rows:
@@ -34,7 +38,7 @@ def filled(rows: list[list[str]], data: bytes, delimiter: str) -> list[list[str]
         kept += [] if is_bare else [row]
         # Quoted in any way, a row has as many characters as the reader takes from here on.
         place = len(bare) + place if is_bare else _end_of_row(text, place)
-    return kept
+    return kept[: len(kept) - count_footers(kept[2:][-10:], len(rows[0]))]
 
 
 def _end_of_row(text: str, place: int) -> int:
@@ -212,3 +216,14 @@ def test_tab_separated_text_is_kept_and_becomes_csv_by_its_values(tmp_path):
     assert (tmp_path / "out.tsv").read_bytes() == path.read_bytes()
     write(source, tmp_path / "out.csv", edits_of(source, [(0, "code", 1)]))
     assert (tmp_path / "out.csv").read_bytes() == b'code,"a,b"\n010,x\ty\n010,"1,5"\n'
+
+
+@examples(60)
+@given(delimited_files())
+def test_rows_are_numbered_by_the_lines_that_they_begin_on(drawn):
+    data, delimiter = drawn
+    document = TextDocument(data, "t.csv", "csv", frozenset(), style=Style(), delimiter=delimiter)
+    text = data.decode("utf-8-sig").encode()
+    for row in range(document.n_rows):
+        before = text[: document.starts[row + 1]].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        assert document.row_number(row) == before.count(b"\n") + 1

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from fairshap._crossval.folds import Folds, Predictions
 from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, critical_value, is_compared
-from fairshap._messages import did_you_mean, listing, warn
+from fairshap._messages import did_you_mean, listing, quote_name, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError, NoiseWarning
 from fairshap.metrics import rates, rates_of
@@ -240,10 +240,11 @@ class Evaluation:
         if self.is_noise:
             warn(
                 f"The discriminative risk of {self.measures.risk:.3g} is indistinguishable from noise: "
-                f"with {attribute!r} shuffled among the rows, a model of the same kind has "
+                f"with {quote_name(attribute)} shuffled among the rows, a model of the same kind has "
                 f"{self.noise_level:.3g}. Edits against such a risk may only follow chance. More repeats "
-                "(n_repeats) give a clearer answer.",
+                "give a clearer answer.",
                 NoiseWarning,
+                parameter="n_repeats",
             )
 
     def frame(self) -> pd.DataFrame:

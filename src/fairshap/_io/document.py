@@ -35,6 +35,9 @@ _EXTENSIONS: dict[str, Format] = {
 
 # A cell that is no name: a number or a date.
 _NUMERIC = re.compile(r"[-+(]?\W?\d[\d.,:/' -]*\W?")
+_FOOTER = re.compile(
+    r"(?i)(grand |sub)?total|sums?\b|summe|gesamt|average|mean\b|median|count\b|source|notes?\b"
+)
 
 #: How bytes are compressed and restored, by the end of a file's name.
 _CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
@@ -172,6 +175,29 @@ def find_header(rows: Sequence[Sequence[str]]) -> int:
     names = [cell.strip() for cell in rows[first] if cell.strip()] if first else []
     is_clear = len(set(names)) == len(names) > 1 and not any(_NUMERIC.fullmatch(name) for name in names)
     return first if is_clear else 0
+
+
+def count_footers(rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many of a file's last rows are no part of the table: sums and remarks below it.
+
+    >>> count_footers([["1", "f", "31", "yes"], ["Total", "", "71", ""], ["Source: HR", "", "", ""]], width=4)
+    2
+    """
+    count = 0
+    for row in reversed(rows):
+        texts = [cell.strip() for cell in row if cell.strip()]
+        is_remark = len(texts) == 1 and width > 3
+        if not is_remark and not (2 * len(texts) <= width and _FOOTER.match(texts[0] if texts else "")):
+            break
+        count += 1
+    return count
+
+
+def tell_footers(count: int) -> tuple[str, ...]:
+    """Return the note on rows below the table, if there are any."""
+    return (
+        (f"the last {f'{count} rows are' if count > 1 else 'row is'} no part of the table",) if count else ()
+    )
 
 
 def cell_text(value: Any) -> str:

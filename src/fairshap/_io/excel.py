@@ -11,7 +11,15 @@ from zipfile import BadZipFile
 import pandas as pd
 
 from fairshap._frames import Kind, is_missing
-from fairshap._io.document import Changes, Document, Inferred, cell_text, find_header
+from fairshap._io.document import (
+    Changes,
+    Document,
+    Inferred,
+    cell_text,
+    count_footers,
+    find_header,
+    tell_footers,
+)
 from fairshap._io.forms import Style
 from fairshap._io.frames import texts_of
 from fairshap._io.kinds import read_cells
@@ -19,8 +27,8 @@ from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError, InputError
 
-# As many rows are looked at to find the names of the columns.
-_HEAD = 60
+# As many rows are looked at to find the names of the columns, and sums below the table.
+_HEAD, _LAST = 60, 10
 
 
 class ExcelDocument(Document):
@@ -106,7 +114,11 @@ class ExcelDocument(Document):
         body = cells.iloc[first + 1 :]
         # A column of a title alone.
         kept = [bool(name.strip()) or bool(body.iloc[:, k].notna().any()) for k, name in enumerate(names)]
-        self.frame = body.loc[:, kept].dropna(how="all")
+        body = body.loc[:, kept].dropna(how="all")
+        last = [[cell_text(cell) for cell in row] for row in body.iloc[1:].tail(_LAST).to_numpy()]
+        footers = count_footers(last, sum(kept))
+        self.notes += tell_footers(footers)
+        self.frame = body.iloc[: len(body) - footers]
         self.set_names(name for name, keep in zip(names, kept, strict=True) if keep)
 
     def column(self, position: int, asked: Kind | None, expected: str = "") -> tuple[pd.Series, Inferred]:
@@ -155,5 +167,5 @@ class ExcelDocument(Document):
 
 def _parse(book: Any, name: str) -> pd.DataFrame:
     """Return the cells of a sheet without its empty rows and columns, which the labels still count."""
-    sheet = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    sheet: pd.DataFrame = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
     return sheet.dropna(how="all").dropna(how="all", axis=1)

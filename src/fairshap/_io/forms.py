@@ -72,7 +72,7 @@ class Reading:
     @property
     def found(self) -> Bools:
         """Which texts were read."""
-        return ~np.isnan(self.values)
+        return np.asarray(~np.isnan(self.values), dtype=bool)
 
 
 def read_numbers(texts: Any, style: Style, expected: str = "") -> Reading:
@@ -90,7 +90,7 @@ def read_numbers(texts: Any, style: Style, expected: str = "") -> Reading:
     counts = [int((~np.isnan(one)).sum()) for one in values]
     best = int(np.argmax(counts))
     tied = len(set(counts)) == 1 and len(counts) > 1 and counts[0] > 0
-    is_ambiguous = tied and not np.array_equal(*values, equal_nan=True)
+    is_ambiguous = tied and not np.array_equal(values[0], values[1], equal_nan=True)
     if is_ambiguous and expected:
         best = [one.decimal for one in styles].index(expected)
     found = Reading(values[best])

@@ -17,6 +17,9 @@ from fairshap._messages import import_extra
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError
 
+# Stands for a missing cell where an empty text is a value.
+_ABSENT = "\0"
+
 
 class ParquetDocument(Document):
     """A Parquet file: its schema stays, only changed columns are built anew."""
@@ -73,7 +76,8 @@ def _to_pandas(cells: Any, name: str, asked: Kind | None) -> tuple[pd.Series, In
         return read_cells(texts, name, asked, frozenset([""]), lambda row: f"row {row}")
     is_text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
     if is_text and pc.any(pc.not_equal(pc.utf8_trim_whitespace(plain), plain)).as_py():
-        return read_cells(plain.cast(pa.string()), name, "category", frozenset(), str)
+        texts = plain.cast(pa.string()).fill_null(_ABSENT)
+        return read_cells(texts, name, "category", frozenset([_ABSENT]), str)
     if pa.types.is_dictionary(plain.type) or not (asked == "category" or is_text):
         series = plain.unify_dictionaries().to_pandas(date_as_object=False)
     else:

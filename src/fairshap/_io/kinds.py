@@ -1,6 +1,6 @@
 """Text cells as numbers, dates or categories: what is safe to infer, and what is told of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -30,6 +30,8 @@ _GROUPED = r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*$"
 
 # A column is of numbers or dates if as many cells are, of more than so many values; the others are missing.
 _MOSTLY, _FEW = 0.8, 20
+# From so many values on a sample tells whether they are worth a closer look.
+_MANY, _SAMPLE = 1000, 200
 
 
 def read_cells(
@@ -88,6 +90,13 @@ def _read(present: Any, asked: Kind | None, style: Style, expected: str) -> Read
             grouped = expected == "," and pc.all(pc.match_substring_regex(present, _GROUPED)).as_py()
             if not grouped or (numbers == np.floor(numbers)).all():
                 return Reading(numbers, is_plain=True)
+    if len(present) > _MANY:
+        # Most texts of so many values are plainly no numbers.
+        sample = present.take(pa.array(np.linspace(0, len(present) - 1, _SAMPLE).astype(np.int64)))
+        if read_numbers(sample, style).found.mean() < 0.5 and (
+            asked or read_dates(sample.to_pylist()) is None
+        ):
+            return None
     numbered = read_numbers(present, style, expected)
     if numbered.found.all():
         return numbered
@@ -114,33 +123,38 @@ def _are_quantities(texts: Any, numbers: Floats) -> bool:
 
 def _categories(encoded: Any, trimmed: Any, absent: Bools, name: str) -> tuple[pd.Series, Inferred]:
     """Return a column of text as categories, and what is told of blanks and capitals."""
-    texts = np.asarray(trimmed.to_pylist(), dtype=object)
-    labels, codes = np.unique(texts[~absent].astype(str), return_inverse=True)
-    renamed = np.full(len(texts), -1, dtype=np.int64)
-    renamed[~absent] = codes
-    indices = encoded.indices.to_numpy(zero_copy_only=False)
-    column = pd.Categorical.from_codes(renamed[indices], categories=[str(label) for label in labels])
-    notes = []
-    padded = np.asarray(encoded.dictionary.to_pylist(), dtype=object) != texts
-    padded &= ~absent
-    merged = np.isin(texts, texts[padded]) & ~padded & ~absent
-    if merged.any():
-        first = int(np.flatnonzero(padded & np.isin(texts, texts[merged]))[0])
-        cells = int(np.isin(indices, np.flatnonzero(padded)).sum())
-        notes.append(
-            Note(
-                "blanks",
-                f"{encoded.dictionary[first].as_py()!r} counts as {texts[first]!r} ({cells:,} cells)",
-            )
-        )
+    texts = encoded.dictionary
+    padded = np.asarray(pc.not_equal(trimmed, texts)) & ~absent
+    labels = sorted(set(trimmed.filter(pa.array(~absent)).to_pylist()))
+    if padded.any():
+        numbered = {label: k for k, label in enumerate(labels)}
+        renamed = np.array([numbered.get(text, -1) for text in trimmed.to_pylist()], dtype=np.int64)
+        renamed[absent] = -1
+        codes = renamed[encoded.indices.to_numpy(zero_copy_only=False)]
+        series = pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(labels)), name=name)
+    else:
+        series = pd.Series(encoded.to_pandas(), name=name).cat.set_categories(labels)
+    return series, Inferred("category", tuple(_notes_on_text(encoded, trimmed, padded, labels)))
+
+
+def _notes_on_text(encoded: Any, trimmed: Any, padded: Bools, labels: list[str]) -> Iterator[Note]:
+    """Yield what is told of categories that differ in blanks or capitals only."""
+    if padded.any():
+        bare = set(trimmed.filter(pa.array(~padded)).to_pylist())
+        merged = [k for k in np.flatnonzero(padded).tolist() if trimmed[k].as_py() in bare]
+        if merged:
+            cells = int(np.isin(encoded.indices.to_numpy(zero_copy_only=False), np.flatnonzero(padded)).sum())
+            text, label = encoded.dictionary[merged[0]].as_py(), trimmed[merged[0]].as_py()
+            yield Note("blanks", f"{text!r} counts as {label!r} ({cells:,} cells)")
+    if len(labels) > _MANY:
+        return
     folded: dict[str, list[str]] = {}
-    for label in column.categories:
+    for label in labels:
         folded.setdefault(" ".join(label.casefold().split()), []).append(label)
-    alike = [same for same in folded.values() if len(same) > 1]
+    alike = next((same for same in folded.values() if len(same) > 1), None)
     if alike:
-        said = " and ".join(repr(label) for label in alike[0])
-        notes.append(Note("check", f"{said} are different categories here; write them alike if they are one"))
-    return pd.Series(column, name=name), Inferred("category", tuple(notes))
+        said = " and ".join(repr(label) for label in alike)
+        yield Note("check", f"{said} are different categories here; write them alike if they are one")
 
 
 def _not_a_number(trimmed: Any, absent: Bools, codes: Ints, name: str, place: Callable[[int], str]) -> str:

@@ -5,6 +5,7 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from fairshap._io.document import (
     Format,
     Inferred,
     cell_text,
+    count_footers,
     find_header,
+    tell_footers,
 )
 from fairshap._io.forms import Style
 from fairshap._io.kinds import read_cells
@@ -48,8 +51,8 @@ _BEGINNINGS = {
     b"\x28\xb5\x2f\xfd": "a file compressed by zstd; decompress it or name it .zst",
 }
 
-# As many bytes are looked at to find the delimiter and the names of the columns.
-_HEAD = 1 << 16
+# As many bytes are looked at to find the delimiter and the names, and as many rows to find sums at the end.
+_HEAD, _LAST = 1 << 16, 10
 
 
 class TextDocument(Document):
@@ -92,7 +95,16 @@ class TextDocument(Document):
 
     def row_number(self, row: int) -> int:
         """Return the line on which a row begins."""
-        return _line(self.data, int(self.starts[row + 1]))
+        return int(self._line_numbers[row + 1])
+
+    @cached_property
+    def _line_numbers(self) -> Ints:
+        """The line on which each row begins, the header among them."""
+        data = np.frombuffer(self.data, dtype=np.uint8)
+        ends = data == ord("\n")
+        # A return alone ends a line too.
+        ends[:-1] |= (data[:-1] == ord("\r")) & ~ends[1:]
+        return np.asarray(np.searchsorted(np.flatnonzero(ends), self.starts) + 1, dtype=np.int64)
 
     def release(self) -> None:
         """Keep the bytes only; the cells are read again if they are needed."""
@@ -148,17 +160,18 @@ class TextDocument(Document):
         last = None if len(self.data) <= _HEAD else -1
         usual = DELIMITERS[self.format]
         self.delimiter = usual if delimiter is None else _check_delimiter(delimiter)
-        rows = _split(lines, self.delimiter)[:last]
-        first = 0 if header_row else find_header([row for _, row in rows])
-        if delimiter is None and not _is_table(rows[first:]):
-            for other in (one for one in (",", ";", "\t", "|") if one != usual):
-                found = _split(lines, other)[:last]
-                start = 0 if header_row else find_header([row for _, row in found])
-                # Below a title any text may seem to have two columns.
-                if _is_table(found[start:], least=3 if start else 2):
-                    self.delimiter, rows, first = other, found, start
-                    self.notes += (f"fields are separated by {other!r}",)
-                    break
+        found = {one: _split(lines, one)[:last] for one in dict.fromkeys((self.delimiter, *",;\t|"))}
+        names = {
+            one: 0 if header_row else find_header([row for _, row in rows]) for one, rows in found.items()
+        }
+        first, rows = names[self.delimiter], found[self.delimiter]
+        if delimiter is None and not (first == 0 and _is_table(rows)):
+            # Below a title any text may seem to have two columns.
+            tables = [one for one, k in names.items() if _is_table(found[one][k:], least=3 if k else 2)]
+            best = min(tables, key=lambda one: found[one][names[one]][0], default=usual)
+            self.delimiter, rows, first = best, found[best], names[best]
+            if best != usual:
+                self.notes += (f"fields are separated by {best!r}",)
         if header_row is not None:
             first = next((k for k, (line, _) in enumerate(rows) if line + 1 == header_row), -1)
             if first < 0:
@@ -192,9 +205,15 @@ class TextDocument(Document):
         # As long as its delimiters: a row of empty cells, as spreadsheets leave them at the end.
         filled = (stops - starts != width - 1) | (width == 1)
         filled[0] = True
+        # So are sums and remarks below the table.
+        ends = np.flatnonzero(filled)[2:][-_LAST:]
+        cells = [self.data[int(starts[k]) : int(stops[k])].decode() for k in ends]
+        footers = count_footers([next(csv.reader([text], delimiter=self.delimiter)) for text in cells], width)
+        empty = int((~filled).sum())
+        filled[ends[len(ends) - footers :]] = False
+        self.notes += tell_footers(footers)
         self.starts, self.stops, self._wrapped = starts[filled], stops[filled], wrapped
         self._body, self._filled = int(starts[1]) if len(starts) > 1 else 0, filled[1:]
-        empty = int((~filled).sum())
         if empty:
             self.notes += (f"{empty:,} empty {'row is' if empty == 1 else 'rows are'} left alone",)
 

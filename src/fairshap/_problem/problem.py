@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
-from fairshap._messages import listing, warn
+from fairshap._messages import listing, quote_name, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
 from fairshap._typing import Floats, Ints, Native
@@ -294,7 +294,7 @@ def warn_of_copies(problem: Problem) -> None:
         codes = ((names[j], problem.table.numbered(j)) for j in problem.columns)
         attributes += [(name, np.where(side < 0, -1, code)) for name, code in codes]
     found = [
-        f"{' with '.join(repr(names[column]) for column in columns)} tells {name!r} exactly"
+        f"{' with '.join(repr(names[column]) for column in columns)} tells {quote_name(name)} exactly"
         for name, attribute in attributes
         for columns in _find_copies(problem, attribute)
     ]
@@ -305,7 +305,7 @@ def warn_of_copies(problem: Problem) -> None:
     warn(
         f"{listing(found, _COPIES, str, '; ')}. A model can read the attribute from there: it then reacts "
         "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such "
-        f"a column out of X{too}.",
+        f"a column out{too}.",
         CopiedAttributeWarning,
         parameter="sensitive",
     )

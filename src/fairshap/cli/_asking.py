@@ -1,14 +1,21 @@
-"""What the command asks on a terminal for options that are not given."""
+"""Options that are not given: asked for on a terminal, else named."""
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+import typer
 
+from fairshap import _io
 from fairshap._messages import did_you_mean, listing
-from fairshap.cli._output import show, visible
+from fairshap.cli._labels import find_names, known_positive, read_target, values_of
+from fairshap.cli._options import INVOCATION, TaskOptions, visible
+from fairshap.cli._output import plain, show
 
 _TARGETS = re.compile(
     r"(?i)hired?|outcome|target|label|approved?|den(y|ied)|decision|promot|accept|reject|default|risk|status|"
@@ -18,8 +25,84 @@ _ATTRIBUTES = re.compile(
     r"(?i)\b(sex|gender|race|age)\b|ethni|disab|relig|nation|marital|birth|origin|citizen|veteran|pregnan|"
     r"geschlecht|alter\b"
 )
+_SHORT = {"target": "-t", "sensitive": "-s", "privileged": "-p"}
 # As many candidates are shown, each with as many of its values; a column of more values is no candidate.
 _SHOWN, _VALUES, _MOST = 12, 4, 12
+
+
+def complete(task: TaskOptions, source: _io.Source, *, needs_privileged: bool) -> TaskOptions:
+    """Return the options with what was missing, asked for on a terminal, or raise an error that names it."""
+    missing = [name for name in ("target", "sensitive", "privileged") if not getattr(task, name)]
+    if source.dataset is not None and task.sensitive == [source.dataset.sensitive]:
+        missing = []
+    is_open = missing == ["privileged"] and not needs_privileged
+    if not missing or (is_open and task.target and task.sensitive):
+        return task
+    if can_ask():
+        with suppress(EOFError):
+            return _ask_for(task, source, missing, needs_privileged=needs_privileged)
+    raise _not_given(missing, source, task)
+
+
+def _ask_for(
+    task: TaskOptions, source: _io.Source, missing: list[str], *, needs_privileged: bool
+) -> TaskOptions:
+    """Ask for what is missing, and print the command that would not have to ask."""
+    frame, given = source.frame, dict[str, str]()
+    if "target" in missing:
+        question = "Which column is the outcome, the decision to be predicted?"
+        given["target"] = ask_column(question, suggest_targets(frame), frame)
+    target = source.find(given.get("target") or str(task.target), "target")
+    if not task.positive:
+        labels = values_of(frame[target])
+        known = known_positive(labels) if len(labels) == 2 else None
+        answer = None
+        if known is None:
+            answer = ask_values(f"Which {target} is good for the person?", frame[target])
+        given |= {"positive": answer} if answer else {}
+    if "sensitive" in missing:
+        question = "By which column may people be treated differently?"
+        rest = frame.drop(columns=target)
+        given["sensitive"] = ask_column(question, suggest_attributes(rest), rest)
+    changed: dict[str, Any] = {name: [value] for name, value in given.items()} | {"target": target}
+    found = replace(task, **changed)
+    if "privileged" in missing:
+        names = find_names(source, found.sensitive, "sensitive")
+        y, positive, _ = read_target(source, target, found.positive, [])
+        skip = "" if needs_privileged else "compares all with the most favored"
+        values = [
+            ask_values(f"Which {name} is the privileged group?", frame[name], y == positive, skip=skip)
+            for name in names
+        ]
+        if all(values):
+            given["privileged"] = ",".join(str(value) for value in values)
+            found = replace(found, privileged=[str(value) for value in values])
+    more = [part for name, value in given.items() for part in (_SHORT.get(name, f"--{name}"), str(value))]
+    command = shlex.join(["fairshap", *INVOCATION.get().arguments, *more])
+    print(f"\nNext time: {command}\n", file=sys.stderr)
+    return found
+
+
+def _not_given(missing: list[str], source: _io.Source, task: TaskOptions) -> typer.BadParameter:
+    """Return the error that names the options that are missing, and what they could be."""
+    frame = source.frame
+    options = [f"--{name}" for name in missing]
+    said = " and ".join([", ".join(options[:-1]), options[-1]] if len(options) > 1 else options)
+    text = f"{said} {'is' if len(options) == 1 else 'are'} not given"
+    if missing == ["privileged"]:
+        names = find_names(source, task.sensitive, "sensitive")
+        held = "; ".join(f"{name!r} holds {listing(map(plain, values_of(frame[name])))}" for name in names)
+        return typer.BadParameter(f"{text}, and it is never guessed; {held}")
+    what = {"target": "the column to predict", "sensitive": "the sensitive column"}
+    wanted = " and ".join(what[name] for name in missing if name in what)
+    targets, attributes = suggest_targets(frame), suggest_attributes(frame)
+    target = task.target or next(iter(targets), "hired")
+    attribute = (task.sensitive or [next((name for name in attributes if name != target), "sex")])[0]
+    value = next(iter(values_of(frame[attribute])), "Male") if attribute in frame else "Male"
+    example = shlex.join(["-t", target, "-s", attribute, "-p", str(plain(value))])
+    return typer.BadParameter(
+        f"{text}; name {wanted}: {listing(frame.columns, limit=20)}. For example: {example}"
+    )
 
 
 def can_ask() -> bool:
@@ -93,7 +176,9 @@ def _ask(
         _say(f"  {f'{k + 1:>2}' if is_numbered else '  '}  {name:<{width}}  {what}")
     while True:
         print(f"({how}): ", end="", file=sys.stderr, flush=True)
+        INVOCATION.get().is_asking = True
         line = sys.stdin.readline()
+        INVOCATION.get().is_asking = False
         text = line.strip()
         if not line:
             raise EOFError

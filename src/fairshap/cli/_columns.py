@@ -16,7 +16,7 @@ _FEW_VALUES = 10
 # How many of the rarer values of a column may be told wrongly by one that tells it "almost".
 _ALMOST = 0.02
 _IDENTIFIER = re.compile(
-    r"(?i:(?:^|[\W_])(?:ids?|nr|no|number|key|uuid|guid|index|ref)$|^(?:id|index)\b)|[a-z]I[dD]$"
+    r"(?i:(?:^|[\W_])(?:ids?|nr|no|number|key|uuid|guid|index|ref)\W*$|nummer$|^(?:id|index)\b)|[a-z]I[dD]$"
 )
 
 

@@ -30,7 +30,7 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, plain
 from fairshap.cli._problem import CommandTable, open_problem
-from fairshap.exceptions import FileError, MissingExtraError, ModelError
+from fairshap.exceptions import CopiedAttributeWarning, FileError, MissingExtraError, ModelError
 
 # Rows from which on it helps to train in several threads.
 _SMALL = 20_000
@@ -78,6 +78,8 @@ def open_task(
         output.note(f"{problem.source.name}: {rows:,} rows, {columns} columns beside the target", told)
     for note in problem.notes:
         output.note(note)
+    if problem.has_proxies:
+        output.told.append(CopiedAttributeWarning)
     return problem, estimator
 
 

@@ -24,6 +24,8 @@ class Invocation:
 
     arguments: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    #: Whether somebody is being asked.
+    is_asking: bool = False
 
 
 INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039
@@ -44,11 +46,9 @@ OPTIONS = {
 }
 _SAME = (
     "budget categorical counterfactuals decimal delimiter direction drop editable encoding fail_if force "
-    "frozen "
-    "game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric "
-    "objective "
-    "positive privileged reject_if report selector selectors sensitive sheet target thousands threshold "
-    "weights"
+    "frozen game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric "
+    "objective positive privileged reject_if report selector selectors sensitive sheet target thousands "
+    "threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -70,6 +70,11 @@ def split(texts: Iterable[str] | None) -> list[str]:
     """
     items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
     return [item for item in items if item]
+
+
+def visible(text: str) -> str:
+    """Return a text with escapes for whatever would control a terminal: cells are data."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def offer(values: Sequence[str]) -> Callable[[str], list[str]]:

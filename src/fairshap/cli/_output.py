@@ -17,7 +17,7 @@ from rich.text import Text
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
-from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option
+from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
 from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -33,6 +33,8 @@ class Output:
         self.is_silent = run.json or (to_stderr and run.quiet)
         #: What was told on standard error, for the JSON.
         self.messages: list[str] = []
+        #: Warnings of what was told already.
+        self.told: list[type[FairshapWarning]] = []
         file = sys.stderr if to_stderr else sys.stdout
         # In a pipe there is no width: a table is as wide as it needs to be.
         width = None if file.isatty() else 1000
@@ -43,8 +45,9 @@ class Output:
         self.messages += [text, *(" ".join(line.split()) for line in lines)]
         if self.run.quiet:
             return
-        print(f"fairshap: {visible(text)}", file=sys.stderr)
         width = shutil.get_terminal_size((100, 24)).columns
+        said = f"fairshap: {visible(text)}"
+        print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
         for line in lines:
             # The first word is the topic, and the rest stands to the right of it.
             print(
@@ -116,14 +119,15 @@ class Output:
 
         def show(warning: Warning | str, *_: Any) -> None:
             if isinstance(warning, FairshapWarning):
-                text = name_option(str(warning), warning.parameter)
+                # What to do in Python is of no use here.
+                text = name_option(str(warning).removesuffix(warning.hint).rstrip(), warning.parameter)
                 if text not in self.messages:
                     self.note(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
-            for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
+            for category in (*self.told, *(() if of_edits else (NothingToRepairWarning, MarginWarning))):
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = cast("Any", show)
             yield
@@ -146,11 +150,6 @@ def plain(value: Any) -> Any:
         return None
     value = value.item() if hasattr(value, "item") else value
     return value if isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def visible(text: str) -> str:
-    """Return a text with escapes for whatever would control a terminal: cells are data."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def show(cell: Any) -> str:
