@@ -115,19 +115,34 @@ def draw_curves(edits: Floats, levels: dict[str, tuple[Floats, ...]], axes: Any 
 
 
 def draw_trade_off(
-    accuracy: Floats, objective: Floats, on_front: Bools, taken: int, label: str, ax: Any = None
+    performance: Floats,
+    minimized: Floats,
+    on_front: Bools,
+    taken: int,
+    labels: tuple[str, str],
+    ax: Any = None,
 ) -> Any:
     """Draw every candidate, the Pareto front, the baseline (the first) and the recommended one."""
     ax = new_axes(1, ax)
-    ax.scatter(objective, accuracy, s=18, color=GREY, label="candidates")
-    order = np.flatnonzero(on_front)[np.argsort(objective[on_front])]
-    ax.plot(objective[order], accuracy[order], "o-", color=BLUE, markersize=5, label="Pareto front")
-    ax.scatter(objective[:1], accuracy[:1], marker="s", color="black", zorder=3, label="baseline")
-    at = objective[[taken]], accuracy[[taken]]
+    ax.scatter(minimized, performance, s=18, color=GREY, label="candidates")
+    order = np.flatnonzero(on_front)[np.argsort(minimized[on_front])]
+    ax.plot(minimized[order], performance[order], "o-", color=BLUE, markersize=5, label="Pareto front")
+    ax.scatter(minimized[:1], performance[:1], marker="s", color="black", zorder=3, label="baseline")
+    at = minimized[[taken]], performance[[taken]]
     ax.scatter(*at, marker="*", s=160, color=ORANGE, zorder=4, label="recommended")
-    ax.set(xlabel=label, ylabel="accuracy")
+    ax.set(xlabel=labels[0], ylabel=labels[1])
     ax.legend()
     return ax
+
+
+def draw_limits(parts: dict[str, tuple[Floats, ...]], performance: str, axes: Any = None) -> Any:
+    """Draw performance, a level and the ends of its interval, against the limit on each of some measures."""
+    axes = new_axes(len(parts), axes, size=(3.0, 2.8))
+    for ax, (label, (limit, value, low, high)) in zip(np.atleast_1d(axes), parts.items(), strict=True):
+        ax.errorbar(limit, value, yerr=np.clip([value - low, high - value], 0, None), fmt="o-", color=BLUE)
+        ax.set(title=label, xlabel="at most")
+    np.atleast_1d(axes)[0].set_ylabel(performance)
+    return axes
 
 
 def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
@@ -199,7 +214,7 @@ def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> A
         label += f", mean {values.mean():.4g}" if len(values) else ", mean none"
         # A point where the risk changes, and of many rows a few hundred.
         risk = np.sort(values)
-        at = np.unique(np.linspace(0, max(0, len(risk) - 1), 400).astype(np.int64)) if len(risk) else []
+        at: Any = np.unique(np.linspace(0, max(0, len(risk) - 1), 400).astype(np.int64)) if len(risk) else []
         shares = 100 * (1 - np.asarray(at) / max(1, len(risk)))
         ax.step(risk[at] if len(risk) else [], shares, color=color, linewidth=2, where="pre", label=label)
     ax.set(xlabel="discriminative risk of a row", ylabel="rows with at least that risk (%)", ylim=(0, 102))

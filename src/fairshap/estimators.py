@@ -100,9 +100,10 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         The privileged values. An interval or a function splits a quantity such as age; a row's value is then
         compared with the median of the other side. The function is given a numpy array and returns as many
         booleans.
-    threshold : float or "auto", default=None
+    threshold : float, "relative" or "auto", default=None
         Short for ``selector=Threshold(threshold)``: the smallest Shapley value that leads to an edit. None is
-        0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "auto" tries
+        0.05, as in the paper, and for a regressor 0.05 standard deviations of the target. "relative" is short
+        for ``selector=Threshold(relative=True)``, which goes by the table's own risk. "auto" tries
         several on folds of the table and takes the most accurate of those that make DR, DP and EO lowest,
         within a standard error and at a cost of at most a point of accuracy; see :func:`fairshap.tune`.
     matcher : str or object, default="nearest"
@@ -182,7 +183,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         *,
         sensitive: Any = None,
         privileged: Privileged = None,
-        threshold: float | Literal["auto"] | None = None,
+        threshold: float | Literal["auto", "relative"] | None = None,
         matcher: Matching = "nearest",
         selector: Selector | None = None,
         constraints: EditConstraints | None = None,
@@ -263,7 +264,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         self.model_, self.explanation_ = explanation.model, explanation
         self.edits_, self.rounds_ = repaired.edits, repaired.rounds
         self.counterfactual_of_, self.sample_weight_ = repaired.counterfactual_of, repaired.sample_weight
-        self.threshold_ = recipe.selector.once.reach(explanation.default_threshold)
+        self.threshold_ = recipe.selector.once.threshold_of(explanation)
         self.__dict__.pop("_evidence", None)
         self.summary_ = {
             "n_rows": len(explanation),
@@ -328,6 +329,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         *,
         X_test: Native | None = None,
         y_test: Any = None,
+        sensitive_features_test: Any = None,
         positive: Any = None,
         evaluation: Any = None,
         tuning: Any = None,
@@ -344,8 +346,11 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         ----------
         X_test, y_test : data frame or array, array-like, optional
             A held-out set, for fairness before and after; by default the models are cross-validated on the
-            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels, a
-            quantity, or an attribute beside the table there is no comparison.
+            folds of :func:`fairshap.evaluate`, without sample weights. With more than two labels or a
+            quantity there is no comparison. If the attribute is beside the table, the models that would be
+            deployed are compared, which do not see it.
+        sensitive_features_test : array-like, optional
+            The sensitive attribute of the held-out set, if it is beside the table.
         positive : label, optional
             The favorable label; by default the larger of two.
         evaluation : Evaluation, optional
@@ -375,7 +380,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             )
         files = {name: about.pop(name, "") for name in ("ledger", "repaired")}
         about = {"title": "Fairness report", **about}
-        held_out = (X_test, y_test, positive, evaluation, tuning)
+        held_out = (X_test, y_test, sensitive_features_test, positive, evaluation, tuning)
         return audit_repair(self, *held_out, fail_if, about, **files)
 
     # The steps, for everything that repairs: fit_resample, tuning, the report.
@@ -398,6 +403,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         positive: Any = None,
     ) -> Problem:
         """Read the table, its groups, its target and its weights."""
+        explainer = make_explainer(self.explainer)
         if y is None:
             read_target(y, 0)
         return Problem.read(
@@ -407,16 +413,16 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
             privileged=self.privileged,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
-            is_fitted=is_frozen(self._estimator()) and make_explainer(self.explainer).game == "risk",
-            positive=positive,
+            is_fitted=is_frozen(self._estimator()) and explainer.game == "risk",
+            positive=explainer.positive if positive is None else positive,
             bins=getattr(self.matcher, "bins", None),
             is_quantity=None if self.estimator is None else takes_quantities(self.estimator),
-            comparison=make_explainer(self.explainer).comparison,
+            comparison=explainer.comparison,
             min_group_size=self.min_group_size,
             random_state=self.random_state,
         )
 
-    def _recipe(self, threshold: float | None = None) -> Recipe:
+    def _recipe(self, threshold: float | Literal["relative"] | None = None) -> Recipe:
         """Return how the table is repaired once it is explained."""
         return Recipe(
             make_selector(self.selector, threshold), make_constraints(self.constraints), self.counterfactuals

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fairshap._frames import Table, read_column
 from fairshap._messages import check_choice, did_you_mean, listing
-from fairshap._models import Risk, Scorer
+from fairshap._models import Risk, Scorer, sees_attribute
 from fairshap._problem import (
     Comparison,
     Groups,
@@ -92,7 +92,8 @@ def discriminative_risk(
     sensitive, privileged, min_group_size
         The sensitive attribute and its groups; see :class:`fairshap.FairSHAP`.
     sensitive_features : array-like, optional
-        The sensitive attribute, if it is not a column of X; the model sees it as a last column.
+        The sensitive attribute, if it is not a column of X. A model that was fitted with it sees it as a last
+        column; a model that takes the columns of X alone has a risk of 0.
     comparison : {"max", "mean", "random"}, default="max"
         With more than two values: the largest or the mean difference between two of different groups, or
         that between the row's own value and a random one of the other group, as in the paper's code.
@@ -114,7 +115,8 @@ def discriminative_risk(
     who = {"sensitive": sensitive, "privileged": privileged, "sensitive_features": sensitive_features}
     how = {"comparison": comparison, "min_group_size": min_group_size, "random_state": random_state}
     problem = Problem.read(X, **who, **how)
-    risks = row_risks(Risk(Scorer(model), problem))
+    scorer, is_blind = Scorer(model), not sees_attribute(model, problem)
+    risks = np.zeros(problem.own.n_rows) if is_blind else row_risks(Risk(scorer, problem))
     return float(np.nanmean(risks)) if reduce else risks
 
 

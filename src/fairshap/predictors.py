@@ -3,73 +3,18 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.validation import validate_data
 
 from fairshap._frames import open_store
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import read_target
-from fairshap._typing import Floats, Native
+from fairshap._typing import Native
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import InputError, ModelError
-
-
-def offered(method: str) -> Any:
-    """Offer a method if the trained estimator has it, or before the fit the one to train."""
-
-    def check(self: "Trainer") -> bool:
-        # The error of an estimator without it says more.
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), method)
-        return True
-
-    return available_if(check)
-
-
-class Trainer(MetaEstimatorMixin, BaseEstimator):
-    """Trains an estimator on a table that was changed, and predicts with it."""
-
-    estimator: Any
-    estimator_: Any
-
-    def _estimator(self) -> Any:
-        return self.estimator
-
-    def prepare_rows(self, X: Native) -> Native:
-        """Return rows as ``estimator_`` takes them; they must have the columns that were fitted on."""
-        check_is_fitted(self)
-        X = open_store(X).native
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
-
-    def predict(self, X: Native) -> NDArray[Any]:
-        """Return the predicted label or quantity of each row."""
-        return self._predict("predict", X)
-
-    @offered("predict_proba")
-    def predict_proba(self, X: Native) -> Floats:
-        """Return the probabilities of the labels for each row."""
-        return self._predict("predict_proba", X)
-
-    @offered("decision_function")
-    def decision_function(self, X: Native) -> Floats:
-        """Return the margin of each row."""
-        return self._predict("decision_function", X)
-
-    def _predict(self, method: str, X: Native) -> NDArray[Any]:
-        rows = self.prepare_rows(X)
-        return np.asarray(getattr(self.estimator_, method)(rows))
-
-    def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
-        if tags.classifier_tags is not None and inner.classifier_tags is not None:
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = True
-        return tags
+from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
+from fairshap.mitigation._training import Trainer
 
 
 class _FairSHAPPredictor(Routed, Trainer):
@@ -78,9 +23,12 @@ class _FairSHAPPredictor(Routed, Trainer):
     _caller = "fit"
     _is_regression = False
 
-    def __init__(self, repair: FairSHAP | None = None, estimator: Any = None) -> None:
+    def __init__(
+        self, repair: FairSHAP | None = None, estimator: Any = None, *, drop_sensitive: bool = False
+    ) -> None:
         self.repair = repair
         self.estimator = estimator
+        self.drop_sensitive = drop_sensitive
 
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Explain, repair and retrain.
@@ -98,8 +46,13 @@ class _FairSHAPPredictor(Routed, Trainer):
         self._check_kind(estimator)
         X = open_store(X).native
         validate_data(self, X, skip_check_array=True)
+        self._remover = None
+        if self.drop_sensitive and sensitive_features is None:
+            remover = SensitiveRemover(sensitive=repair.sensitive, privileged=repair.privileged)
+            self._remover = remover.fit_for(estimator, X)
         # What the estimator does with weights is found out before the repair, which takes its time.
-        weighing = self._weigh(repair, estimator, X, y, sample_weight)
+        weigher = self._weigher(repair, estimator)
+        weighing = self._weigh(repair, estimator, weigher, X, y, sample_weight)
         X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
@@ -107,16 +60,25 @@ class _FairSHAPPredictor(Routed, Trainer):
         values = target.values
         if len(repair.counterfactual_of_):
             values = np.concatenate([values, values[repair.counterfactual_of_]])
-        if sample_weight is None:
-            if weighing is not None and weights is not None and len(np.unique(weights)) > 1:
+        if weigher is not None:
+            beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
+            weights = weigher.fit(X_fair, values, **beside).sample_weight_
+        if self._remover is not None:
+            X_fair = self._remover.transform(X_fair)
+        if weigher is not None or sample_weight is None:
+            if weigher is None and weighing is not None and weights is not None and np.ptp(weights) > 0:
                 weighing.warn_of_repeats()
             self.estimator_ = fit_weighted(estimator, X_fair, values, weights, weighing)
         else:
             self.estimator_ = fit_model(estimator, X_fair, values, self._fit_params(weights))
-        self.repair_ = repair
+        self.repair_, self.weights_ = repair, weigher
         if target.classes is not None:
             self.classes_ = target.classes
         return self
+
+    def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:  # noqa: ARG002
+        """Return what weights the rows of the repaired table, unfitted; None if nothing does."""
+        return None
 
     def _repair(self) -> FairSHAP:
         """Return the repair, unfitted, with an estimator that says whether y is labels or a quantity."""
@@ -138,21 +100,29 @@ class _FairSHAPPredictor(Routed, Trainer):
         return estimator.estimator if is_frozen(estimator) else estimator
 
     def _weigh(
-        self, repair: FairSHAP, estimator: Any, X: Native, y: Any, sample_weight: Any
+        self, repair: FairSHAP, estimator: Any, weigher: Any, X: Native, y: Any, sample_weight: Any
     ) -> Weighing | None:
         """Return what the estimator does with weights; None if there will be none.
 
-        Weights of the user's that it cannot be fitted with are an error, and so are they beside
-        counterfactuals if the rows would have to be repeated.
+        Weights that it cannot be fitted with are an error if they are the user's or a weigher's, and so are
+        the user's beside counterfactuals if the rows would have to be repeated.
         """
         # Where metadata is routed, this line checks what the estimator requests.
         given = self._fit_params(sample_weight)
         is_given = bool(given) and not get_config()["enable_metadata_routing"]
-        if repair.counterfactuals is None and not is_given:
+        if repair.counterfactuals is None and weigher is None and not is_given:
             return None
         weighing = Weighing.of(estimator, X, read_target(y, open_store(X).n_rows))
         if is_given:
             weighing.check()
+        if weigher is not None:
+            if not weighing.is_used:
+                raise ModelError(
+                    f"{weighing.trouble}, and rows weigh differently after {type(weigher).__name__}. Use an "
+                    "estimator that takes weights, or weights=None.",
+                    parameter="weights",
+                )
+            return weighing
         if repair.counterfactuals is None:
             return None
         if sample_weight is not None and not weighing.is_used:
@@ -190,6 +160,14 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The classifier that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingClassifier``. Counterfactuals need weights, which are passed on also through a
         pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
+    weights : {None, "auto"} or object, default=None
+        Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
+        :class:`mitigation.ParityWeigher`; "auto" is the latter with this estimator. It takes the sensitive
+        attribute of the repair unless it has one of its own. The estimator must take weights.
+    drop_sensitive : bool, default=False
+        Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
+        to predict may come with or without it. If the classifier would be fitted otherwise without the
+        column, as a pipeline that names its columns, the column has the same value in every row instead.
 
     Attributes
     ----------
@@ -197,6 +175,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The retrained classifier, which predicts.
     repair_ : FairSHAP
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
+    weights_ : object or None
+        What weighted the rows, fitted; its ``frame()`` is the ledger of the weights.
     classes_ : ndarray, shape (classes,)
         The labels.
     n_features_in_, feature_names_in_ : int, ndarray of str
@@ -217,6 +197,35 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     (400,)
     """
 
+    def __init__(
+        self,
+        repair: FairSHAP | None = None,
+        estimator: Any = None,
+        *,
+        weights: Any = None,
+        drop_sensitive: bool = False,
+    ) -> None:
+        super().__init__(repair, estimator, drop_sensitive=drop_sensitive)
+        self.weights = weights
+
+    def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:
+        if self.weights is None:
+            return None
+        who = {"sensitive": repair.sensitive, "privileged": repair.privileged}
+        if isinstance(self.weights, str) and self.weights == "auto":
+            return ParityWeigher(estimator, **who, random_state=repair.random_state)
+        if not isinstance(self.weights, (Reweigher, ParityWeigher)):
+            raise InputError(
+                f"weights={self.weights!r} must be None, 'auto', or a Reweigher or ParityWeigher of "
+                "fairshap.mitigation.",
+                parameter="weights",
+            )
+        weigher = clone(self.weights)
+        own = {name: value for name, value in who.items() if getattr(weigher, name) is None}
+        if "estimator" in weigher.get_params() and weigher.estimator is None:
+            own["estimator"] = estimator
+        return weigher.set_params(**own)
+
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     """A regressor that is trained on the table that :class:`FairSHAP` repaired.
@@ -231,6 +240,8 @@ class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):
     estimator : regressor, default=None
         The regressor that is trained on the repaired table; None is that of the repair, or scikit-learn's
         ``HistGradientBoostingRegressor``.
+    drop_sensitive : bool, default=False
+        Whether the regressor is trained without the sensitive column; see :class:`FairSHAPClassifier`.
 
     Examples
     --------

@@ -42,7 +42,7 @@ from fairshap import (
     select_edits,
 )
 from fairshap.attribution import _calls, _explain
-from fairshap.exceptions import InputError, ModelError
+from fairshap.exceptions import InputError, ModelError, TargetError
 from tests.conftest import LIBRARIES, examples, to_library, to_pandas
 
 pytestmark = [
@@ -297,6 +297,18 @@ def test_the_negative_label_turns_the_gap_around():
     assert_allclose(gaps[0].values, -gaps[1].values)
     assert_allclose(gaps[0].gap, -gaps[1].gap)
     assert_allclose(gaps[0].values.sum(axis=1), gaps[0].gap, atol=1e-9)
+
+
+def test_the_label_of_the_score_can_be_named():
+    model, X, y, _ = fitted("boosting")
+    plan = match(X, y, **WHO)
+    values = [
+        explain(model, X, plan, y=y, explainer=Explainer(game="gap", positive=label), **WHO).values
+        for label in (0, 1)
+    ]
+    assert_allclose(values[0], -values[1])
+    with pytest.raises(TargetError, match="the target y is None"):
+        explain(model, X, plan, explainer=Explainer(game="gap", positive=0), **WHO)
 
 
 def test_a_row_without_a_side_has_no_gap():

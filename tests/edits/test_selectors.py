@@ -4,11 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fairshap import (
     Budget,
+    ColumnEncoder,
     EditConstraints,
+    FairSHAP,
     Iterative,
     OptimalSubset,
     Threshold,
@@ -22,7 +27,7 @@ from fairshap._problem import Problem
 from fairshap.attribution._explain import explain_again
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.edits._limits import narrows_gap
-from fairshap.exceptions import ColumnError, InputError, TargetError
+from fairshap.exceptions import ColumnError, InputError, NothingToRepairWarning, TargetError
 
 DATA = datasets.load("german")
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
@@ -71,6 +76,43 @@ def test_a_row_has_no_more_edits_than_it_may(explained, selector):
         # The most important one of each row stays.
         largest = pd.Series(plain.phi).groupby(plain.row).max()
         assert_array_equal(edits.phi, largest[edits.row])
+
+
+def test_a_relative_threshold_is_in_units_of_the_risk_that_is_explained(explained):
+    mean = np.abs(explained.values.sum(axis=1)).mean()
+    assert explained.mean_difference == pytest.approx(mean)
+    for share, selector in ((1.5, Threshold(relative=True)), (0.7, Threshold(0.7, relative=True))):
+        assert selector.threshold_of(explained) == pytest.approx(share * mean)
+        assert cells(selector.select(explained)) == cells(select_edits(explained, threshold=share * mean))
+    short = select_edits(explained, threshold="relative")
+    assert cells(short) == cells(Threshold(relative=True).select(explained))
+    assert len(short) > 50
+
+
+def test_a_relative_threshold_does_not_depend_on_the_scale_of_the_output():
+    X, y = DATA.X.drop(columns="credit_amount"), DATA.X["credit_amount"].to_numpy(dtype=float)
+    model = GradientBoostingRegressor(n_estimators=30, max_depth=5, random_state=0)
+    one, other = (FairSHAP(model, threshold="relative", **WHO).fit(X, scale * y) for scale in (1.0, 64.0))
+    assert one.threshold_ == pytest.approx(1.5 * one.explanation_.mean_difference)
+    assert other.threshold_ == pytest.approx(64 * one.threshold_)
+    assert cells(one.edits_) == cells(other.edits_)
+    assert len(one.edits_) > 50
+
+
+def test_a_linear_model_has_edits_by_a_relative_threshold():
+    model = make_pipeline(ColumnEncoder(), StandardScaler(), LogisticRegression(C=0.1))
+    paper, relative = (FairSHAP(model, threshold=t, **WHO).fit(DATA.X, DATA.y) for t in (0.05, "relative"))
+    assert len(paper.edits_) < 20
+    assert 100 < len(relative.edits_) < 500
+
+
+def test_where_nothing_is_explained_nothing_is_relative_to_it():
+    X = pd.DataFrame({"sex": [0, 1] * 50, "x": np.arange(100.0)})
+    fs = FairSHAP(LinearRegression(), sensitive="sex", privileged=1, threshold="relative")
+    with pytest.warns(NothingToRepairWarning):
+        fs.fit(X, X["x"] / 3 + X["sex"])
+    assert not len(fs.edits_)
+    assert fs.threshold_ == np.inf
 
 
 def directed(explanation):

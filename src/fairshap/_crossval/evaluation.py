@@ -1,7 +1,7 @@
 """The result of everything that measures models: all measures of all of them, with intervals."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -82,6 +82,13 @@ class Measures:
         """The accuracy of a constant: the more frequent label for every row."""
         n, _, positive, *_ = self.counts[0].sum(axis=0)
         return float(max(positive, n - positive) / n)
+
+    def only(self, models: Sequence[int]) -> "Measures":
+        """Return the measures of some of the models."""
+        n, m = self.values.shape
+        covariance = self.covariance.reshape(n, m, n, m)[models][:, :, models].reshape([m * len(models)] * 2)
+        kept = ("values", "low", "high", "pairs", "counts", "floor", "risk_by_fold")
+        return replace(self, covariance=covariance, **{name: getattr(self, name)[models] for name in kept})
 
     def changes(self) -> tuple[Floats, Floats, Floats]:
         """Return the difference of each model from the first, and the ends of its 95 % interval."""
@@ -207,9 +214,15 @@ class Evaluation:
             known["rows"] = HeldOut.of(models, len(groups))
         return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
+    def only(self, names: Sequence[Any]) -> "Evaluation":
+        """Return the evaluation of some of the models."""
+        at = [self.names.index(name) for name in names]
+        kept = {name: getattr(self, name)[at] for name in ("edits", "share", "raw_dr")}
+        return replace(self, names=tuple(names), measures=self.measures.only(at), **kept)
+
     @property
     def constant(self) -> str:
-        """What a constant prediction does on the same rows, in a sentence: the least to hold models against."""
+        """What a constant prediction does on the same rows, in a sentence: the least that models must do."""
         return (
             "A constant prediction, the more frequent label for every row, has an accuracy of "
             f"{self.measures.constant_accuracy:.3f}, a balanced accuracy of 0.5, and neither gaps nor risk."

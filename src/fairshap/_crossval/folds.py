@@ -95,21 +95,24 @@ class Predictions:
     raw_risk: Floats | None = None
 
 
-def judge(model: Any, problem: Problem, rows: Ints | None = None) -> Predictions:
+def judge(
+    model: Any, problem: Problem, rows: Ints | None = None, is_blind: bool | None = None
+) -> Predictions:
     """Return what a fitted model does on rows of a table, by default on all of them.
 
-    A model that was fitted without an attribute beside the table is asked without it: nothing changes when
-    the attribute does.
+    Nothing changes with the attribute if the model ``is_blind``: it was trained without the attribute, and is
+    asked without it if that is beside the table. By default the model says so.
     """
     rows = np.arange(problem.own.n_rows) if rows is None else rows
-    target, scorer, sees = problem.y, Scorer(model), sees_attribute(model, problem)
+    is_blind = not sees_attribute(model, problem) if is_blind is None else is_blind
+    target, scorer = problem.y, Scorer(model)
     positive = target.positive_value
-    seen = problem.table if sees else problem.own
+    seen = problem.own if is_blind else problem.table
     table = seen.store.mix([rows] * len(seen.names), labels=rows)
     predicted = np.asarray(model.predict(table)) == positive
     score = scorer(table)
     risk = flips = np.zeros(len(rows))
-    if sees:
+    if not is_blind:
         risk, flips = _when_switched(scorer, problem, rows, predicted, score)
     if score.ndim > 1:
         score = score[:, list(model.classes_).index(positive)]

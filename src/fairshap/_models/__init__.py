@@ -7,6 +7,8 @@ with them comes numba, which a small table never waits for.
 from fairshap._models.encoding import ColumnEncoder
 from fairshap._models.fitting import (
     Weighing,
+    add_fits,
+    count_fits,
     default_estimator,
     fit_model,
     fit_weighted,
@@ -30,7 +32,9 @@ __all__ = [
     "Risk",
     "Scorer",
     "Weighing",
+    "add_fits",
     "copy_estimator",
+    "count_fits",
     "default_estimator",
     "fit_model",
     "fit_weighted",

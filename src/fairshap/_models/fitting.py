@@ -4,6 +4,8 @@ import math
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -37,6 +39,27 @@ _ROWS = 30
 _UNUSED = re.compile(r"sample_weight.*(only|not) be used|failed.*sample_weight", re.DOTALL)
 # How many times a row is repeated at most, for the sake of memory.
 _COPIES = 100
+
+#: How many models were fitted since somebody began to count.
+_fits: ContextVar[list[int] | None] = ContextVar("fits", default=None)
+
+
+@contextmanager
+def count_fits() -> Iterator[list[int]]:
+    """Count the models that are fitted inside; whoever counts outside does not count these."""
+    counter = [0]
+    token = _fits.set(counter)
+    try:
+        yield counter
+    finally:
+        _fits.reset(token)
+
+
+def add_fits(number: int) -> None:
+    """Count models that were fitted before."""
+    counter = _fits.get()
+    if counter is not None:
+        counter[0] += number
 
 
 def default_estimator(random_state: Any = None, is_quantity: bool = False) -> Any:
@@ -84,7 +107,9 @@ def fit_model(
         prefix = "" if get_config()["enable_metadata_routing"] else _prefix(candidate)
         try:
             with few_threads(candidate, table.n_rows * len(table.names)):
-                return candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+                fitted = candidate.fit(X, y, **{f"{prefix}{key}": v for key, v in (fit_params or {}).items()})
+            add_fits(1)
+            return fitted
         except Exception as refusal:
             refusals.append(refusal)
             # No other table would change that.
@@ -314,7 +339,7 @@ def _few_rows(estimator: Any, y: NDArray[Any]) -> Ints:
 
 def _try(estimator: Any, X: Native, y: NDArray[Any], fit_params: dict[str, Any]) -> tuple[Any, str]:
     """Fit a clone; return its error, if any, and what it said about weights that it did not use."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, count_fits():
         warnings.simplefilter("always")
         try:
             fit_model(estimator, X, y, fit_params)

@@ -50,6 +50,8 @@ class Problem:
     added: tuple[Any, ...] = ()
     target: Target | None = None
     sample_weight: Floats | None = None
+    #: The attribute beside the table, as the user gave it.
+    beside: Any = None
 
     @classmethod
     def read(
@@ -90,7 +92,7 @@ class Problem:
             check_order(X, y, "y")
             target = Target.read(y, own.n_rows, positive, bins, is_quantity)
         weights = check_weights(sample_weight, own.n_rows)
-        return cls(own, table, columns, groups, privileged, tuple(added), target, weights)
+        return cls(own, table, columns, groups, privileged, tuple(added), target, weights, sensitive_features)
 
     @property
     def y(self) -> Target:

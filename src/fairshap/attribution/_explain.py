@@ -122,7 +122,11 @@ def explain(
         min_group_size=min_group_size,
         random_state=random_state,
         is_fitted=options.game == "risk",
+        positive=explainer.positive,
     )
+    if explainer.positive is not None:
+        # Without a target nothing tells which of the model's labels it is.
+        _ = problem.y
     if options.game == "gap":
         problem = problem.without_added
     n = problem.table.n_rows

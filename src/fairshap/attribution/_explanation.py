@@ -53,6 +53,8 @@ class Explainer(BaseEstimator):
         probability of the positive label, or a regressor's prediction. The attribute is a feature like any
         other there, whose value is its direct effect. It is never edited. A model does not see an attribute
         that is given as ``sensitive_features``.
+    positive : label, default=None
+        The label whose probability is the score in the gap game; the larger of two by default.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Explainer(BaseEstimator):
         feature_groups: PlayersLike = None,
         comparison: Comparison = "max",
         game: GameName = "risk",
+        positive: Any = None,
     ) -> None:
         self.method = method
         self.max_exact = max_exact
@@ -77,6 +80,7 @@ class Explainer(BaseEstimator):
         self.feature_groups = feature_groups
         self.comparison = comparison
         self.game = game
+        self.positive = positive
 
     def players(self, table: Table) -> Players:
         """Return which columns of a table are switched together."""
@@ -241,6 +245,15 @@ class Explanation:
         """The mean risk of the rows that have a reference, as in ``risk``; NaN if none has."""
         known = self.risk[~np.isnan(self.risk)]
         return float(known.mean()) if len(known) else float("nan")
+
+    @property
+    def mean_difference(self) -> float:
+        """The mean size of what a row's Shapley values add up to; 0 if no row has a reference.
+
+        It is how far the risk of a row is from that of its reference, in the gap game the size of the gap.
+        """
+        known = np.abs(self.risk - self.reference_risk)[~np.isnan(self.risk)]
+        return float(known.mean()) if len(known) else 0.0
 
     @property
     def default_threshold(self) -> float:

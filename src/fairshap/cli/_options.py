@@ -14,7 +14,7 @@ import typer
 import fairshap
 
 if TYPE_CHECKING:
-    from fairshap import FairSHAP
+    from fairshap import Explainer, FairSHAP
     from fairshap.edits import EditConstraints
 
 
@@ -45,9 +45,9 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget categorical counterfactuals decimal delimiter direction drop editable encoding fail_if force "
-    "frozen game group header_row id matcher max_accuracy_drop max_edits max_per_row methods missing numeric "
-    "objective positive privileged reject_if report selector selectors sensitive sheet target thousands "
+    "budget candidates categorical decimal delimiter direction drop editable encoding fail_if force frozen "
+    "game group header_row id matcher max_accuracy_drop max_auc_drop max_edits max_per_row methods minimize "
+    "missing numeric positive privileged reject_if report scoring selector sensitive sheet target thousands "
     "threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
@@ -122,6 +122,13 @@ repeats_option = partial(
     "How often the rows are dealt into folds; up to 4 times for a small table.",
     _MEASURING,
     min=1,
+)
+game_option = partial(
+    option,
+    "risk",
+    "What is explained: the risk, which is what the attribute alone does to a score, or the gap between the "
+    "scores of matched people.",
+    _REPAIR,
 )
 out_option = partial(
     option, MISSING, "The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE"
@@ -308,9 +315,10 @@ class ConstraintOptions:
     direction: str | None = option(
         None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
     )
-    reject_if: Texts = names_option(
+    reject_if: str | None = option(
+        None,
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
-        "(label_less_likely); none by default. tune tries several, such as none,label_less_likely.",
+        "(label_less_likely).",
         _REPAIR,
         autocompletion=offer(_REJECTIONS),
     )
@@ -322,11 +330,7 @@ class ConstraintOptions:
         autocompletion=offer(_MATCHERS),
     )
 
-    def rejections(self) -> list[Any]:
-        """Return when edits of a row are taken back, one for each name."""
-        return [None if name == "none" else name for name in self.reject_if or ["none"]]
-
-    def constraints(self, reject_if: Any = None) -> "EditConstraints":
+    def constraints(self) -> "EditConstraints":
         """Return the constraints that the options stand for."""
         return fairshap.EditConstraints(
             frozen=self.frozen or None,
@@ -335,7 +339,7 @@ class ConstraintOptions:
             group=self.group,  # type: ignore[arg-type]
             direction=self.direction,  # type: ignore[arg-type]
             plausible=self.plausible,
-            reject_if=reject_if,
+            reject_if=self.reject_if,  # type: ignore[arg-type]
         )
 
 
@@ -345,8 +349,8 @@ class SelectorOptions:
 
     threshold: str = option(
         "0.05",
-        "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; auto tries "
-        "several on folds.",
+        "The smallest Shapley value that leads to an edit, or the cost of a cell for optimal; relative goes "
+        "by the table's own risk, auto tries several on folds.",
         _REPAIR,
     )
     selector: str = option(
@@ -355,6 +359,7 @@ class SelectorOptions:
         _REPAIR,
         autocompletion=offer(SELECTORS),
     )
+    game: str = game_option()
     budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
     def params(self) -> dict[str, Any]:
@@ -367,10 +372,17 @@ class SelectorOptions:
                 return {"threshold": "auto"}
             why = "tries repairs by --selector threshold on folds"
             raise typer.BadParameter(f"--threshold auto {why}; give a number")
+        if self.threshold == "relative":
+            if name not in ("threshold", "iterative") or budget is not None:
+                why = "goes with --selector threshold and iterative, without --budget"
+                raise typer.BadParameter(f"--threshold relative {why}; give a number")
+            found = fairshap.Threshold(relative=True)
+            return {"selector": fairshap.Iterative(found) if name == "iterative" else found}
         try:
             threshold = float(self.threshold)
         except ValueError as error:
-            raise typer.BadParameter(f"--threshold {self.threshold} is neither a number nor auto") from error
+            known = "neither a number nor auto nor relative"
+            raise typer.BadParameter(f"--threshold {self.threshold} is {known}") from error
         if budget is None:
             if name == "budget":
                 what = "a number of cells such as 500, or a share such as 0.01"
@@ -385,14 +397,23 @@ class SelectorOptions:
         return {"selector": fairshap.Iterative(selector) if name == "iterative" else selector}
 
 
+def explainer_of(game: str, positive: Any, report: str | None) -> "Explainer":
+    """Return the explainer of a game."""
+    if game == "gap" and report is not None:
+        raise typer.BadParameter("--report is about the risk; leave out --game gap, or the report")
+    return fairshap.Explainer(game=game, positive=positive)  # type: ignore[arg-type]
+
+
 def selector_of(repair: "FairSHAP") -> tuple[str, Any]:
     """Return the options --selector and --threshold of a repair."""
     selector: Any = repair.selector
     match selector:
         case None:
             return "threshold", repair.threshold
+        case fairshap.Threshold(relative=True):
+            return "threshold", "relative"
         case fairshap.Iterative():
-            return "iterative", getattr(selector.selector, "threshold", None)
+            return "iterative", selector_of(fairshap.FairSHAP(selector=selector.once))[1]
         case fairshap.OptimalSubset():
             return "optimal", selector.cost
         case fairshap.Budget(threshold=None):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fairshap import FairSHAP, _io, datasets
+from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
 from fairshap.cli._asking import complete
 from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
@@ -123,17 +123,20 @@ class CommandTable:
         }
 
     def reports(
-        self, context: typer.Context, options: ReportOptions, make: Callable[[], FairSHAP], **more: Any
+        self,
+        context: typer.Context,
+        options: ReportOptions,
+        what: str,
+        make: Callable[[dict[str, Any]], Evidence],
     ) -> list[tuple[str | None, Callable[[], bytes]]]:
-        """Return the files of the report on a repair, and what makes the bytes of each."""
+        """Return the files of a report, and what makes the bytes of each from evidence that is made once."""
 
         @cache
-        def evidence() -> Any:
-            about = self.about(context, options, "repair")
-            return make().report(positive=self.positive, **about, **more)
+        def evidence() -> Evidence:
+            return make(self.about(context, options, what))
 
         def content(path: str) -> bytes:
-            return evidence().content(path)  # type: ignore[no-any-return]
+            return evidence().content(path)
 
         return [(path, partial(content, path)) for path in options.reports]
 

@@ -14,6 +14,7 @@ from fairshap.cli._options import (
     SelectorOptions,
     TableFiles,
     TaskOptions,
+    explainer_of,
     is_standard,
     option,
     repeats_option,
@@ -22,7 +23,7 @@ from fairshap.cli._options import (
 
 # The rest is imported where it is used: the help and completion of options do not wait for it.
 if TYPE_CHECKING:
-    from fairshap import FairSHAP
+    from fairshap import Evidence, Explainer, FairSHAP
     from fairshap._crossval import Evaluation
     from fairshap.cli._output import Output
     from fairshap.cli._problem import CommandTable
@@ -65,7 +66,8 @@ def repair(
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
-    made = _repair(output, problem, estimator, selector, limits)
+    explainer = explainer_of(selector.game, problem.positive, files.report)
+    made = _repair(output, problem, estimator, selector, limits, explainer)
     measured = others = None
     if is_frozen(retrained) and folds != 0:
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
@@ -81,8 +83,12 @@ def repair(
     checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
     ledger = made.edits_.to_bytes(**checksums)
     hashes = {"ledger": sha256(ledger).hexdigest(), "repaired": checksums["repaired"]}
+
+    def evidence(about: dict[str, Any]) -> Evidence:
+        return made.report(positive=problem.positive, evaluation=measured, **hashes, **about)
+
     asked = [
-        *problem.reports(context, files, lambda: made, evaluation=measured, **hashes),
+        *problem.reports(context, files, "repair", evidence),
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
@@ -96,6 +102,7 @@ def _repair(
     estimator: Any,
     selector: SelectorOptions,
     limits: ConstraintOptions,
+    explainer: Explainer,
 ) -> FairSHAP:
     """Return the repair of a table."""
     from fairshap.cli._models import check_trainable
@@ -103,9 +110,6 @@ def _repair(
     if selector.selector == "iterative":
         instead = "give another selector, or --model the name of a kind"
         check_trainable(estimator, "--selector iterative retrains the model", instead)
-    rejections = limits.rejections()
-    if len(rejections) > 1:
-        raise typer.BadParameter("--reject-if names several; a repair has one, and tune tries them")
     chosen = selector.params()
     is_auto = chosen.get("threshold") == "auto"
     if is_auto:
@@ -115,8 +119,9 @@ def _repair(
         estimator,
         **problem.who,
         **chosen,
-        constraints=limits.constraints(rejections[0]),
+        constraints=limits.constraints(),
         matcher=limits.matcher,
+        explainer=explainer,
         **output.run.params,
     )
     with output.warnings(of_edits=True):

@@ -1,13 +1,14 @@
-"""``fairshap tune``: which repair does the most within what can be accepted."""
+"""``fairshap tune``: which remedy does the most within what can be accepted."""
 
 from contextlib import suppress
 from typing import Any
 
 import typer
 
-from fairshap import FairSHAP
-from fairshap import tune as try_repairs
-from fairshap._crossval import OBJECTIVES
+from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
+from fairshap import tune as try_remedies
+from fairshap._crossval import MINIMIZE, SCORING
+from fairshap.attribution._explanation import make_explainer
 from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import (
@@ -19,10 +20,12 @@ from fairshap.cli._options import (
     Texts,
     names_option,
     option,
-    selector_of,
 )
-from fairshap.cli._output import Output, print_levels, print_noise
-from fairshap.edits._recipe import describe_counterfactuals
+from fairshap.cli._output import Output, describe_folds, print_levels, print_noise
+from fairshap.model_selection import Tuning
+from fairshap.model_selection._candidates import FAMILIES
+
+_CANDIDATES = f"{', '.join(FAMILIES)}; all by default."
 
 
 def tune(
@@ -32,67 +35,82 @@ def tune(
     run: RunOptions,
     page: ReportOptions,
     on: FoldOptions,
-    max_accuracy_drop: float = option(0.01, "How much accuracy a repair may lose.", min=0, max=1),
-    max_edits: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", min=0),
-    objective: str = option(
+    minimize: str = option(
         "fairness",
-        f"What is minimized: {', '.join(OBJECTIVES)}, where fairness is the mean of DR, DP and EO; or "
-        "weights such as dr=1,dp=6.",
+        f"What is made small: {', '.join(MINIMIZE)}, where fairness is the mean of DR, DP and EO; or weights "
+        "such as dr=1,dp=6.",
     ),
-    selectors: Texts = names_option("threshold, optimal, iterative; all by default."),
-    counterfactuals: Texts = names_option(
-        "Rows that get a counterfactual: none, edited, all, or a number for those with at least that risk. "
-        "None by default; counterfactuals need the Python API to be written."
-    ),
+    max_accuracy_drop: float = option(0.01, "How much accuracy may be lost.", min=0, max=1),
+    max_auc_drop: float | None = option(None, "How much ROC AUC may be lost.", min=0, max=1),
+    scoring: str = option("accuracy", f"What --max-accuracy-drop limits: {', '.join(SCORING)}."),
+    blind: bool = option(False, "Only what predicts without the sensitive column.", None, "--blind"),
+    max_edits: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", min=0),
+    candidates: Texts = names_option(_CANDIDATES),
     top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
-    """Try many repairs on folds and say which to take."""
+    """Try many remedies on folds and say which to take."""
     output = Output("tune", run)
     problem, estimator = open_task(output, task, page, on, trains="tuning trains the model again")
-    more: dict[str, Any] = {"selectors": selectors} if selectors else {}
     with output.warnings():
-        tuning = try_repairs(
+        tuning = try_remedies(
             estimator=estimator,
             **problem.inputs,
-            objective=_objective(objective),
+            minimize=_weights(minimize),
             max_accuracy_drop=max_accuracy_drop,
+            max_auc_drop=max_auc_drop,
+            scoring=scoring,
+            attribute_at_prediction=False if blind else None,
             max_edits=max_edits,
-            counterfactuals=[_value(text) for text in counterfactuals or ["none"]],
-            reject_if=limits.rejections(),
+            candidates=candidates or None,
             constraints=limits.constraints(),
             matcher=limits.matcher,
             **on.params,
             **run.params,
-            **more,
         )
 
-        def make() -> FairSHAP:
-            sampler: FairSHAP = tuning.repair.set_params(verbose=run.params["verbose"])
-            return sampler.fit(problem.X, problem.y)
+        def make(about: dict[str, Any]) -> Evidence:
+            if not _is_reported(tuning):
+                how = {**problem.inputs, **on.params, **run.params}
+                return audit(estimator, **how, **about, tuning=tuning)
+            made = FairSHAP(estimator, **problem.who, **run.params)
+            shown = ("selector", "constraints", "counterfactuals", "matcher", "explainer")
+            made.set_params(**{name: getattr(tuning.estimator.repair, name) for name in shown})
+            measured = tuning.evaluation.only(["baseline", tuning.recommended])
+            made.fit(problem.X, problem.y)
+            return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        write_all(problem.reports(context, page, make, tuning=tuning), force=page.force)
+        write_all(problem.reports(context, page, "repair", make), force=page.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
-    before = {"name": "candidate", "objective": "objective"}
-    print_levels(output, frame.head(top), before, {"allowed": "allowed", "on_front": "on front"})
+    before = {"name": "candidate", "minimized": "minimized"}
+    after = {"n_fits": "fits", "needs_attribute": "needs attribute", "allowed": "allowed"}
+    print_levels(output, frame.head(top), before, after)
+    output.line(tuning.evaluation.constant)
     if tuning.evaluation.noise_level is not None:
         print_noise(output, tuning.evaluation)
-    head = "The repair" if tuning.is_repair else "If a repair is wanted"
-    output.line(f"\n{head}: {options_of(tuning.repair)}")
+    output.line("\nIn Python, fairshap.tune(...).estimator is the recommended classifier, ready to fit.")
     output.written(page)
     output.json(
         **problem.describe(),
+        **describe_folds(tuning.evaluation),
         recommended=tuning.recommended,
         reason=tuning.reason,
-        repair=_parameters(tuning.repair),
+        estimator=repr(tuning.estimator),
         dr_noise=tuning.evaluation.noise_level,
         candidates=frame,
         report=page.report,
     )
 
 
-def _objective(text: str) -> Any:
-    """Return the name of an objective, or its weights."""
+def _is_reported(tuning: Tuning) -> bool:
+    """Say whether a repair of the risk is recommended, which the report can show."""
+    model = tuning.estimator
+    repair = model.repair if isinstance(model, FairSHAPClassifier) else None
+    return repair is not None and make_explainer(repair.explainer).game == "risk"
+
+
+def _weights(text: str) -> Any:
+    """Return the name of what is made small, or weights."""
     if "=" not in text:
         return text
     parts = (part.partition("=") for part in text.split(","))
@@ -100,34 +118,7 @@ def _objective(text: str) -> Any:
 
 
 def _value(text: str) -> Any:
-    """Return a number, None, or whatever the text is."""
+    """Return a number, or whatever the text is."""
     with suppress(ValueError):
         return float(text)
-    return None if text == "none" else text
-
-
-def _parameters(repair: FairSHAP) -> dict[str, Any]:
-    """Return the recommended repair as JSON takes it, in the words of the options."""
-    selector, threshold = selector_of(repair)
-    is_edited = threshold is None or threshold < float("inf")
-    return {
-        "selector": selector,
-        "threshold": threshold if is_edited else None,
-        "reject_if": None if repair.constraints is None else repair.constraints.reject_if,
-        "counterfactuals": repair.counterfactuals,
-        "edits": is_edited,
-    }
-
-
-def options_of(repair: FairSHAP) -> str:
-    """Return the options of the command that makes a repair; counterfactuals need Python."""
-    found = _parameters(repair)
-    rows = found["counterfactuals"]
-    if not found["edits"]:
-        how = f"FairSHAP(threshold=float('inf'), counterfactuals={rows!r})"
-        return f"{describe_counterfactuals(rows)} and no edits (in Python, {how})"
-    text = f"fairshap repair ... --selector {found['selector']} --threshold {found['threshold']:g}"
-    text += f" --reject-if {found['reject_if']}" if found["reject_if"] else ""
-    if rows is None:
-        return text
-    return f"{text}, with {describe_counterfactuals(rows)} (in Python, counterfactuals={rows!r})"
+    return text

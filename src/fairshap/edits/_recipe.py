@@ -155,7 +155,7 @@ def describe_counterfactuals(counterfactuals: CounterfactualRows) -> str:
 def select_edits(
     explanation: Explanation,
     *,
-    threshold: float | None = None,
+    threshold: float | Literal["relative"] | None = None,
     selector: Selector | None = None,
     constraints: EditConstraints | None = None,
 ) -> Edits:
@@ -165,8 +165,8 @@ def select_edits(
     ----------
     explanation : Explanation
         What :func:`fairshap.explain` returned.
-    threshold : float, optional
-        Short for ``selector=Threshold(threshold)``.
+    threshold : float or "relative", optional
+        Short for ``selector=Threshold(threshold)``, or for ``selector=Threshold(relative=True)``.
     selector : Selector, optional
         Chooses the cells: :class:`Threshold`, :class:`Budget` or :class:`OptimalSubset`. Further rounds of
         :class:`Iterative` train models, which :class:`fairshap.FairSHAP` does.

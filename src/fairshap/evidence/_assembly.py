@@ -97,7 +97,8 @@ class Parts:
             privileged=problem.side_names[1],
             privileged_note=note,
             is_weighted=problem.sample_weight is not None,
-            sees_attribute=data is not None,
+            # A repair explains a model that sees an attribute beside the table; those that are judged do not.
+            sees_attribute=data is not None and (not problem.added or bool(np.nansum(held.risk))),
             how=held.how,
             folds=None if folds is None else folds.n_folds,
             repeats=None if folds is None else folds.n_repeats,
@@ -121,12 +122,13 @@ class Parts:
         mitigation = None
         if data is not None and not data.is_audit:
             mitigation = mitigate(data, models, self.splits, ledger, repaired.get("added", 0))
+        reason = "" if data is None or data.tuning is None else str(data.tuning.reason)
         figures = figures_of(groupings, setting, performance, treatment, proxies)
         return Evidence(
             about["title"],
             self._provenance(ledger, repaired.get("repaired", "")),
             setting,
-            answers(setting, groupings, treatment, proxies, mitigation),
+            answers(setting, groupings, treatment, proxies, mitigation, reason),
             groupings,
             performance,
             treatment,

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ def audit(
     sample_weight: Any = None,
     threshold: float | None = None,
     fail_if: Iterable[str] = (),
+    tuning: Any = None,
     n_folds: int | None = None,
     n_repeats: int | None = None,
     random_state: Any = None,
@@ -88,6 +90,8 @@ def audit(
         The smallest Shapley value of a cell that is counted; by default 0.05.
     fail_if : sequence of str, optional
         Tests such as ``"impact_ratio < 0.8"``; see ``Evidence.figures`` for the names.
+    tuning : Tuning, optional
+        What :func:`fairshap.tune` returned, to show which alternatives were tried.
     n_folds, n_repeats, random_state, n_jobs, verbose
         As of :func:`fairshap.evaluate`.
     **about
@@ -141,7 +145,7 @@ def audit(
             rows = np.arange(problem.table.n_rows)
             made = trainer(estimator, seen)(rows, seen.rows(rows))
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
-        data = _explain(made, problem, threshold, run) if seen.sees else None
+        data = replace(_explain(made, problem, threshold, run), tuning=tuning) if seen.sees else None
         gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)
     parts = Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
     return parts.evidence(conditions, [], gap)

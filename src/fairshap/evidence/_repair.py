@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairshap._crossval import Evaluation
+from fairshap._crossval.trials import draw_seed
 from fairshap._frames import show
 from fairshap._models import is_frozen
 from fairshap._problem import Problem, Target
@@ -19,6 +20,7 @@ from fairshap.evidence._held import (
     Held,
     Seen,
     ask_fitted,
+    cross_validate,
     labels_of,
     mean_scores,
 )
@@ -32,6 +34,7 @@ def audit_repair(
     fitted: Any,
     X_test: Native | None,
     y_test: Any,
+    beside: Any,
     positive: Any,
     evaluation: Any,
     tuning: Any,
@@ -51,25 +54,28 @@ def audit_repair(
     recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
     not_measured, judged = "", problem
     if evaluation is None:
-        evaluation, not_measured, judged = evaluate_repair(fitted, problem, recipe, X_test, y_test)
+        evaluation, not_measured, judged = evaluate_repair(fitted, problem, recipe, X_test, y_test, beside)
     elif X_test is not None:
         raise InputError("evaluation has the held-out measures already; leave X_test out.")
     elif len(evaluation.measures.values) < 2:
         raise InputError("evaluation has one model only; give one with two, before and after the repair.")
     made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
     data = ReportData(*made, target, evaluation, not_measured, tuning)
-    models = [] if evaluation is None else held_of(evaluation, judged)
+    models = [] if evaluation is None or evaluation.rows is None else held_of(evaluation, judged)
+    seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
+    is_given = is_frozen(fitted.estimator)
     if models:
         held, folds = models[0], evaluation.folds
-    else:
-        seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
+    elif evaluation is None or is_given:
         held, folds = ask_fitted(fitted.model_, seen), None
+    else:
+        # A search keeps no predictions of single rows.
+        how = (evaluation.folds.n_folds, evaluation.folds.n_repeats, draw_seed(fitted.random_state))
+        held, folds = cross_validate(fitted._estimator(), seen, *how)
     about["command"] = about["command"] or f"{fitted!r}.fit_resample(X, y)"
-    is_given = is_frozen(fitted.estimator) and fitted.estimator is not None
     parts = Parts(judged, held, data, fitted.model_, is_given, fitted.random_state, folds, "", (), about)
     ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
     repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
-    seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
     run = {"random_state": fitted.random_state, "n_jobs": fitted.n_jobs, "verbose": fitted.verbose}
     gap = {} if problem.added else explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
     return parts.evidence(conditions, models, gap, **repaired)
@@ -78,7 +84,8 @@ def audit_repair(
 def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
     """Return what the first two models of an evaluation do on the rows of a problem."""
     rows = evaluation.rows
-    if rows is None or len(rows.true) != problem.own.n_rows:
+    assert rows is not None  # noqa: S101
+    if len(rows.true) != problem.own.n_rows:
         raise InputError(
             "evaluation does not hold the rows of this table; give what evaluate returned for it."
         )

@@ -145,15 +145,16 @@ def answers(
     treatment: Treatment,
     proxies: Proxies | None,
     mitigation: Mitigation | None,
+    reason: str = "",
 ) -> Answers:
-    """Return the six answers of the first screen."""
+    """Return the six answers of the first screen; ``reason`` is what a search recommends."""
     return Answers(
         verdict(setting, groupings, treatment),
         _for_whom(setting, groupings),
         _through(setting, treatment, proxies),
         _changed(mitigation),
         _effect(mitigation),
-        _left(mitigation),
+        _left(mitigation, reason),
     )
 
 
@@ -263,7 +264,9 @@ def _effect(mitigation: Mitigation | None) -> str:
     )
 
 
-def _left(mitigation: Mitigation | None) -> str:
+def _left(mitigation: Mitigation | None, reason: str) -> str:
+    if mitigation is None and reason:
+        return f"The gap above is as it was found. {reason}"
     if mitigation is not None and mitigation.measures:
         found = {one.name: one for one in mitigation.measures}
         dp = found["dp"].after

@@ -9,9 +9,15 @@ class                                   mechanism                               
 :class:`CorrelationRemover`             removes linear correlation                   transformer   transformed
 :class:`Reweigher`                      weights rows by group and label              weights       unchanged
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
+:class:`ProxyCorrection`         corrects for what proxies tell of the group  classifier    unchanged
 ======================================  ===========================================  ============  ===========
 
-:class:`MitigatedClassifier` trains any classifier after any of them or FairSHAP, and predicts raw rows.
+:class:`MitigatedClassifier` trains any classifier after any of them or FairSHAP, and predicts raw rows. Two
+more classifiers hold the groups alike by themselves: :class:`ReductionClassifier` trains under a constraint,
+:class:`ThresholdClassifier` sets a threshold for each group. Their ``attribute_at_prediction`` says whether
+the rows to predict must hold the attribute. A reduction after a repair is the estimator of a
+``MitigatedClassifier`` whose method is a FairSHAP; thresholds after a repair have a FairSHAPClassifier as
+their own estimator.
 
 All take ``sensitive`` and ``privileged`` as :class:`fairshap.FairSHAP` does. The privileged values form one
 group, every other value its own; those that only remove the attribute check them without using them. Their
@@ -29,13 +35,20 @@ sample_weight : array-like, optional
 """
 
 from fairshap.mitigation._classifier import MitigatedClassifier
+from fairshap.mitigation._parity import ParityWeigher, ProxyCorrection
+from fairshap.mitigation._reductions import ReductionClassifier
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
+from fairshap.mitigation._thresholds import ThresholdClassifier
 
 __all__ = [
     "SensitiveRemover",
     "CorrelationRemover",
     "Reweigher",
+    "ParityWeigher",
     "CounterfactualAugmenter",
+    "ProxyCorrection",
     "MitigatedClassifier",
+    "ReductionClassifier",
+    "ThresholdClassifier",
 ]

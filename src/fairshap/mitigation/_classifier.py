@@ -8,12 +8,12 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import validate_data
 
 from fairshap._frames import Table, open_store
-from fairshap._models import Weighing, fit_weighted, needs_columns, repeats_of
+from fairshap._models import Weighing, fit_weighted, repeats_of
 from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
-from fairshap.exceptions import ModelError
+from fairshap.exceptions import InputError, ModelError
 from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.predictors import Trainer
+from fairshap.mitigation._training import Trainer
 
 
 class MitigatedClassifier(ClassifierMixin, Trainer):
@@ -29,6 +29,10 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
         One of :mod:`fairshap.mitigation`, :class:`fairshap.FairSHAP`, or None to train on the raw table.
     estimator : classifier
         The classifier to train.
+    drop_sensitive : bool, default=False
+        Whether it is trained without the sensitive column, which only the mitigation sees then; rows to
+        predict may come with or without it. If the classifier would be fitted otherwise without the column,
+        as a pipeline that names its columns, the column has the same value in every row instead.
 
     Attributes
     ----------
@@ -50,9 +54,10 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
     (400,)
     """
 
-    def __init__(self, method: Any, estimator: Any) -> None:
+    def __init__(self, method: Any, estimator: Any, *, drop_sensitive: bool = False) -> None:
         self.method = method
         self.estimator = estimator
+        self.drop_sensitive = drop_sensitive
 
     def fit(
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -67,11 +72,10 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
             weighing = Weighing.of(self.estimator, table.native, labels.values)
             weighing.check()
         method: Any = None if self.method is None else clone(self.method)
-        if isinstance(method, SensitiveRemover) and not method.hold:
-            method.fit(table.native)
-            removed = set(range(len(table.names))) - set(method.kept_.tolist())
-            method.set_params(hold=needs_columns(self.estimator, table, removed))
+        self._remover = self._make_remover(method, table.native, sensitive_features)
         X, y, weights = _prepare(method, table.native, y, sensitive_features, given)
+        if self._remover is not None and self._remover is not method:
+            X = self._remover.transform(X)
         labels = Target.read(y, open_store(X).n_rows, is_quantity=False)
         if weights is not None:
             weighing = weighing or Weighing.of(self.estimator, X, labels.values)
@@ -81,6 +85,21 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
         self.method_ = method
         self.classes_ = labels.classes
         return self
+
+    def _make_remover(self, method: Any, X: Native, sensitive_features: Any) -> SensitiveRemover | None:
+        """Return what takes the sensitive columns away: the mitigation itself, or one that goes with it."""
+        if isinstance(method, SensitiveRemover):
+            return method.fit_for(self.estimator, X)
+        if not self.drop_sensitive or sensitive_features is not None:
+            return None
+        if getattr(method, "transforms_test_rows", False) or not hasattr(method, "sensitive"):
+            raise InputError(
+                f"drop_sensitive=True goes with a method that knows the sensitive column and leaves the rows "
+                f"to predict as they are, not with {type(method).__name__}. Use SensitiveRemover.",
+                parameter="drop_sensitive",
+            )
+        remover = SensitiveRemover(sensitive=method.sensitive, privileged=method.privileged)
+        return remover.fit_for(self.estimator, X)
 
     def _check_weighing(self, weighing: Weighing, weights: Floats, has_counterfactuals: bool) -> None:
         """Raise an error if the estimator ignores the mitigation's weights; warn if rows can be repeated."""
@@ -96,7 +115,7 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
     def prepare_rows(self, X: Native) -> Native:
         """Return raw rows as ``estimator_`` takes them: transformed, where the mitigation does that."""
         rows = super().prepare_rows(X)
-        is_transforming = getattr(self.method_, "transforms_test_rows", False)
+        is_transforming = self._remover is None and getattr(self.method_, "transforms_test_rows", False)
         return self.method_.transform(rows) if is_transforming else rows
 
 

@@ -1,19 +1,22 @@
 """Remove the sensitive attribute, or what is linear in it, from the features."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairshap._frames import NewColumn, Table
+from fairshap._frames import NewColumn, Table, open_store
 from fairshap._messages import listing
-from fairshap._models import ColumnEncoder
+from fairshap._models import ColumnEncoder, needs_columns
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
 from fairshap.mitigation._base import RowTransformer
+
+# Characters that XGBoost or LightGBM refuses in the name of a column, and what stands for them.
+_PLAIN = str.maketrans({"[": "(", "]": ")", "{": "(", "}": ")", "<": "lt ", ",": ";", ":": ";", '"': "'"})
 
 
 class SensitiveRemover(RowTransformer):
@@ -52,8 +55,16 @@ class SensitiveRemover(RowTransformer):
         """Find the sensitive columns."""
         problem = self._training_table(X)
         row = np.flatnonzero(problem.groups.side >= 0)[:1]
+        self._names = problem.own.names
         self._held = {k: problem.own.store.values(k, row) for k in self._columns} if self.hold else {}
         self.kept_ = np.arange(len(problem.own.names)) if self.hold else np.array(self._others)
+        return self
+
+    def fit_for(self, estimator: Any, X: Native) -> Self:
+        """Fit, and hold the sensitive columns if the estimator would be fitted otherwise without them."""
+        self.fit(X)
+        if not self.hold and needs_columns(estimator, Table.read(X), set(self._columns)):
+            self.set_params(hold=True).fit(X)
         return self
 
     def transform(self, X: Native) -> Native:
@@ -63,6 +74,18 @@ class SensitiveRemover(RowTransformer):
             return table.store.compose(self.kept_.tolist())
         rows = np.arange(table.n_rows)
         return table.store.assign({k: (rows, value * len(rows)) for k, value in self._held.items()})
+
+    def complete(self, X: Native) -> Native:
+        """Return rows that come without the sensitive columns as :meth:`transform` would return them."""
+        store, rest = open_store(X), iter(range(len(self._others)))
+        held = {k: (self._names[k], value * store.n_rows) for k, value in self._held.items()}
+        return store.compose([held[k] if k in held else next(rest) for k in self.kept_.tolist()])
+
+    def is_without(self, X: Native) -> bool:
+        """Say whether rows have the columns of the training rows but for the sensitive ones."""
+        store = open_store(X)
+        names = range(len(self._others)) if store.is_array else (self._names[k] for k in self._others)
+        return store.names == tuple(names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are kept."""
@@ -118,7 +141,7 @@ class CorrelationRemover(RowTransformer):
         alpha: Any = self.alpha
         if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
             raise InputError(f"alpha={alpha!r} must be a number from 0 to 1.", parameter="alpha")
-        remover = _fairlearn_remover()
+        preprocessing = import_fairlearn("preprocessing", "CorrelationRemover")
         own = self._training_table(X).own
         self._encoders = [
             ColumnEncoder().fit(own.store.compose(part)) for part in (self._columns, self._others)
@@ -130,7 +153,7 @@ class CorrelationRemover(RowTransformer):
         columns = range(len(own.names))
         self._layout = [(column, end) for column in columns for end in by_column.get(column, kept)]
         ids = list(range(self._encoders[0].n_features_out_))
-        self.remover_ = remover(sensitive_feature_ids=ids, alpha=alpha)
+        self.remover_ = preprocessing.CorrelationRemover(sensitive_feature_ids=ids, alpha=alpha)
         self.remover_.fit(self._features(own))
         return self
 
@@ -151,9 +174,12 @@ class CorrelationRemover(RowTransformer):
 
     def _names(self, columns: Any) -> list[Any]:
         """Return the names of the features, given those of the table's columns."""
-        names = [
-            columns[column] if end is None else f"{columns[column]}={end}" for column, end in self._layout
-        ]
+        names: list[Any] = []
+        for column, end in self._layout:
+            name = columns[column] if end is None else f"{columns[column]}={end}".translate(_PLAIN)
+            while end is not None and name in names:
+                name += "_"
+            names.append(name)
         # scikit-learn refuses frames whose column names are numbers and text.
         return [str(name) for name in names] if any(isinstance(name, str) for name in names) else names
 
@@ -188,13 +214,13 @@ def _encoded(encoder: ColumnEncoder, table: Table) -> Floats:
     return encoded
 
 
-def _fairlearn_remover() -> Any:
-    """Return fairlearn's class; before 0.15 it centers wrongly with several sensitive columns."""
+def import_fairlearn(module: str, what: str) -> Any:
+    """Return a module of fairlearn; before 0.15 correlation removal centers several columns wrongly."""
     try:
-        from fairlearn.preprocessing import CorrelationRemover as Remover
+        found = import_module(f"fairlearn.{module}")
     except ImportError as error:
-        raise MissingExtraError("CorrelationRemover", "fairlearn", "fairlearn") from error
+        raise MissingExtraError(what, "fairlearn", "fairlearn") from error
     version = metadata.version("fairlearn")
     if tuple(int(part) for part in version.split(".")[:2]) < (0, 15):
-        raise MissingExtraError("CorrelationRemover", f"fairlearn 0.15 or later (not {version})", "fairlearn")
-    return Remover
+        raise MissingExtraError(what, f"fairlearn 0.15 or later (not {version})", "fairlearn")
+    return found

@@ -4,7 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairshap._problem import Target, check_order, check_weights
+from fairshap._messages import check_number
+from fairshap._problem import Privileged, Target, check_order, check_weights
 from fairshap._typing import Native
 from fairshap.edits._recipe import add_counterfactuals
 from fairshap.estimators import Sampler
@@ -18,6 +19,12 @@ class Reweigher(Mitigator):
     The weight of a row of group s and label y is ``P(s) P(y) / P(s, y)``, after Kamiran and Calders, *Data
     preprocessing techniques for classification without discrimination*, 2012; for two groups these are the
     weights of AIF360's ``Reweighing``. A row whose attribute is missing has weight 1 and is not counted.
+
+    Parameters
+    ----------
+    strength : float, default=1.0
+        The power of the weights: 0 leaves them 1, 2 squares them, which narrows the gap further. The total
+        weight of the rows is kept.
 
     Attributes
     ----------
@@ -35,8 +42,15 @@ class Reweigher(Mitigator):
     array([0.75, 0.75, 1.5 , 0.5 ])
     """
 
+    def __init__(
+        self, *, sensitive: Any = None, privileged: Privileged = None, strength: float = 1.0
+    ) -> None:
+        super().__init__(sensitive=sensitive, privileged=privileged)
+        self.strength = strength
+
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows, or add up their weights, by group and label."""
+        check_number(self.strength, "strength", "a power of the weights; give a number from 0 on, such as 2.")
         problem = self._problem(X, sensitive_features=sensitive_features)
         labels = Target.read(y, problem.own.n_rows, is_quantity=False)
         check_order(X, y, "y")
@@ -50,7 +64,10 @@ class Reweigher(Mitigator):
             message = "sample_weight is zero for all rows; at least one must weigh something."
             raise InputError(message, parameter="sample_weight")
         expected = np.outer(sums.sum(axis=1), sums.sum(axis=0)) / sums.sum()
-        self.factors_ = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0)
+        factors = np.divide(expected, sums, out=np.ones_like(sums), where=sums > 0) ** self.strength
+        if self.strength != 1:
+            factors *= sums.sum() / np.sum(factors * sums)
+        self.factors_ = np.where(sums > 0, factors, 1.0)
         self.sample_weight_ = given * np.where(counted, self.factors_[group, labels.codes], 1.0)
         return self
 

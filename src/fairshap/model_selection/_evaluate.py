@@ -1,8 +1,6 @@
 """Mitigation methods, or more and more edits, side by side on the same folds."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ from sklearn.base import clone
 
 from fairshap import mitigation
 from fairshap._crossval import CrossValidation, Evaluation, Trial, judge, with_params
-from fairshap._crossval.trials import Trained, check_two_labels, check_unfitted, draw_seed, warn_of_skipped
+from fairshap._crossval.trials import check_two_labels, check_unfitted, draw_seed, warn_of_skipped
 from fairshap._messages import check_choice, listing
 from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
@@ -18,8 +16,11 @@ from fairshap._problem.target import reaches
 from fairshap._typing import Native
 from fairshap.edits import Budget, Threshold
 from fairshap.edits._recipe import CounterfactualRows, Recipe
+from fairshap.edits._selectors import make_constraints
 from fairshap.estimators import FairSHAP
-from fairshap.exceptions import InputError, PooledGroupsWarning
+from fairshap.exceptions import InputError
+from fairshap.model_selection._trials import as_classifier, trial_of
+from fairshap.predictors import FairSHAPClassifier
 
 #: What each name of a method stands for.
 METHODS: dict[str, str] = {
@@ -27,10 +28,24 @@ METHODS: dict[str, str] = {
     "rsa": "the sensitive column dropped",
     "cr": "correlation with it removed",
     "reweighing": "rows weighted by group and label",
+    "rsa-reweighing": "the same, and the column dropped",
+    "rsa-reweighing-squared": "the same with squared weights",
+    "rsa-weights": "the column dropped, rows weighted by group and label with searched strengths",
     "counterfactuals": "every row added with the attribute switched",
+    "correction": "a rule that corrects for what proxies tell of the group, without the column",
+    "exponentiated-gradient": "trained under demographic parity by fairlearn, without the column",
+    "grid-search": "the same by fairlearn's grid search",
+    "thresholds": "a threshold for each group by fairlearn",
     "fairshap": "the cells that carry the risk replaced",
     "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
+    "fairshap-parity": "cells replaced where that narrows the gap, and the column dropped",
+    "fairshap-reweighing": "the same, and rows weighted by group and label",
+    "fairshap-exponentiated-gradient": "fairlearn's exponentiated gradient after fairshap",
+    "fairshap-thresholds": "fairlearn's thresholds after fairshap",
 }
+# What is done to the sensitive column cannot be done where it is beside the table.
+_OF_COLUMN = ("rsa", "cr", "counterfactuals", "thresholds", "fairshap-counterfactuals", "fairshap-thresholds")
+_DEFAULT = ("baseline", "rsa", "reweighing", "fairshap")
 
 # The points of a curve by default, and the Shapley value at which it ends.
 _POINTS, _END = 25, 0.01
@@ -43,8 +58,9 @@ def evaluate(
     *,
     sensitive: Any = None,
     privileged: Privileged = None,
+    sensitive_features: Any = None,
     positive: Any = None,
-    methods: Iterable[str] | Mapping[str, Any] = ("baseline", "rsa", "reweighing", "fairshap"),
+    methods: Iterable[str] | Mapping[str, Any] | None = None,
     n_folds: int | None = None,
     n_repeats: int | None = None,
     random_state: Any = None,
@@ -64,15 +80,19 @@ def evaluate(
     Parameters
     ----------
     X, y : data frame or array, array-like
-        The table, which holds the sensitive attribute, and the label of each row, two values.
+        The table and the label of each row, two values.
     estimator : classifier, optional
         The classifier that is trained after each method; by default scikit-learn's histogram gradient
         boosting.
+    sensitive_features : array-like, optional
+        The sensitive attribute, if it is not a column of X. The models that are compared are those that would
+        be deployed: none of them sees the attribute, so their DR and flips are 0.
     positive : label, optional
         The positive label; by default the larger one.
     methods : sequence of str, or mapping of str to object
-        Names of :data:`fairshap.model_selection.METHODS`, which says what they do. Or a mapping of your own
-        names to objects of :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the baseline.
+        Names of :data:`fairshap.model_selection.METHODS`, which says what they do; by default "baseline",
+        "rsa", "reweighing" and "fairshap". Or a mapping of your own names to classifiers, objects of
+        :mod:`fairshap.mitigation` or :class:`fairshap.FairSHAP`, None for the baseline.
     n_folds, n_repeats : int, optional
         The folds, stratified by label and group, and how often the rows are dealt into them. By default 5
         folds, 3 from 100,000 rows on, and, unless ``n_folds`` is given, up to four repeats for a small table.
@@ -102,17 +122,23 @@ def evaluate(
     seed = draw_seed(random_state)
     estimator = default_estimator(seed) if estimator is None else estimator
     who = {"sensitive": sensitive, "privileged": privileged}
+    is_beside = sensitive_features is not None
+    if methods is None:
+        methods = [name for name in _DEFAULT if not (is_beside and name in _OF_COLUMN)]
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
         own = {"estimator": estimator, "random_state": seed, "n_jobs": n_jobs, **params}
-        methods = {name: _make_method(name, who, own) for name in names}
+        methods = {name: _make_method(name, who, own, is_beside) for name in names}
     if not methods:
         raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
     template = FairSHAP(estimator, **who, **read_by, random_state=seed)
-    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats)
-    trials = [_trial(name, method, estimator, cv.problem) for name, method in methods.items()]
-    evaluation, failed = cv.run(trials, n_jobs=n_jobs, verbose=verbose, skip=True)
+    cv = CrossValidation.read("evaluate", template, X, y, positive, n_folds, n_repeats, sensitive_features)
+    models = {
+        name: None if method is None else as_classifier(method, estimator) for name, method in methods.items()
+    }
+    trials = [trial_of(name, model, cv) for name, model in models.items()]
+    evaluation, failed, *_ = cv.run(trials, n_jobs=n_jobs, verbose=verbose, skip=True)
     warn_of_skipped(failed)
     if methods[evaluation.names[0]] is None:
         # After a repair, a risk as low as noise is what was wanted.
@@ -121,12 +147,20 @@ def evaluate(
 
 
 def evaluate_fitted(
-    model: Any, X: Native, y: Any, *, sensitive: Any, privileged: Privileged, positive: Any = None
+    model: Any,
+    X: Native,
+    y: Any,
+    *,
+    sensitive: Any = None,
+    privileged: Privileged = None,
+    sensitive_features: Any = None,
+    positive: Any = None,
 ) -> Evaluation:
     """Return the evaluation of a fitted model on all rows of a table.
 
     If the model was trained on some of them, it looks better than it is. It is not trained again, so there is
-    no noise level to compare its DR with.
+    no noise level to compare its DR with. A model that was fitted without the attribute beside the table
+    (``sensitive_features``) has a DR of 0.
 
     Examples
     --------
@@ -138,7 +172,7 @@ def evaluate_fitted(
     >>> evaluate_fitted(model, d.X, d.y, sensitive=d.sensitive, privileged=d.privileged)
     Evaluation('model')
     """
-    who = {"sensitive": sensitive, "privileged": privileged}
+    who = {"sensitive": sensitive, "privileged": privileged, "sensitive_features": sensitive_features}
     problem = Problem.read(X, y, **who, positive=positive, is_quantity=False)
     check_two_labels(problem, "evaluate_fitted")
     how = "On the rows of the table; a model looks better than it is on rows that it was trained on."
@@ -152,6 +186,7 @@ def budget_curve(
     *,
     sensitive: Any = None,
     privileged: Privileged = None,
+    sensitive_features: Any = None,
     positive: Any = None,
     budgets: Sequence[int] | None = None,
     counterfactuals: CounterfactualRows = None,
@@ -189,7 +224,7 @@ def budget_curve(
     who = {"sensitive": sensitive, "privileged": privileged}
     sampler = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
     check_unfitted(sampler.estimator, "budget_curve")
-    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats)
+    cv = CrossValidation.read("budget_curve", sampler, X, y, positive, n_folds, n_repeats, sensitive_features)
     if budgets is None:
         explanation = with_params(cv.template)._explain(cv.problem, Recipe(Budget()))
         most = int(np.count_nonzero(reaches(explanation.values, _END, explanation.unit)))
@@ -204,12 +239,20 @@ def budget_curve(
         edited = with_params(cv.template, **chosen, counterfactuals=counterfactuals)
         trials.append(Trial(n, edited) if n or counterfactuals is not None else Trial(n))
     how: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "has_noise": False}
-    return cv.run(trials, title="Curve", by="budget", **how)[0]
+    return cv.run(trials, title="Curve", by="budget", **how).evaluation
 
 
-def _make_method(name: str, who: dict[str, Any], params: dict[str, Any]) -> Any:
-    """Return the mitigation method that a name stands for, None for the baseline."""
+def _make_method(name: str, who: dict[str, Any], params: dict[str, Any], is_beside: bool) -> Any:
+    """Return the mitigation method or classifier that a name stands for, None for the baseline."""
     check_choice(name, "methods", list(METHODS))
+    if is_beside and name in _OF_COLUMN:
+        raise InputError(
+            f"methods names {name!r}, which needs the sensitive attribute as a column of X. With "
+            "sensitive_features no model sees it.",
+            parameter="methods",
+        )
+    estimator, seed = params["estimator"], params["random_state"]
+    seeded = {**who, "random_state": seed}
     match name:
         case "baseline":
             return None
@@ -222,29 +265,33 @@ def _make_method(name: str, who: dict[str, Any], params: dict[str, Any]) -> Any:
             return mitigation.Reweigher(**who)
         case "counterfactuals":
             return mitigation.CounterfactualAugmenter(**who)
-    rows = "edited" if name == "fairshap-counterfactuals" else None
-    return FairSHAP(**who, **{"counterfactuals": rows, **params})
-
-
-def _trial(name: str, method: Any, estimator: Any, problem: Problem) -> Trial:
-    """Return the trial of a method on folds of a table, which may lack some of the privileged values."""
-    if method is None:
-        return Trial(name)
-    if {"sensitive", "privileged"} <= set(method.get_params(deep=False)):
-        with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
-            who = {"sensitive": method.sensitive, "privileged": method.privileged}
-            known = Problem.read(problem.own.native, **who).privileged_in_parts
-        if isinstance(method, FairSHAP):
-            return Trial(name, with_params(method, privileged=known))
-        method = clone(method).set_params(privileged=known)
-    return Trial(name, train=partial(train_method, method, estimator))
-
-
-def train_method(method: Any, estimator: Any, X: Native, y: Any) -> Trained:
-    """Return a classifier that is trained after a mitigation method."""
-    model = mitigation.MitigatedClassifier(clone(method), estimator).fit(X, y)
-    fitted = model.method_
-    # The risk is measured on transformed rows if they still hold the attribute.
-    keeps = getattr(fitted, "keep_sensitive", not isinstance(fitted, mitigation.SensitiveRemover))
-    is_transforming = getattr(fitted, "transforms_test_rows", False) and keeps
-    return Trained(model, len(getattr(fitted, "edits_", ())), is_transforming)
+        case "correction":
+            return mitigation.ProxyCorrection(estimator, **seeded)
+        case "exponentiated-gradient":
+            return mitigation.ReductionClassifier(estimator, **seeded)
+        case "grid-search":
+            return mitigation.ReductionClassifier(estimator, **seeded, method="grid_search")
+        case "thresholds":
+            return mitigation.ThresholdClassifier(estimator, **seeded)
+    if name.startswith("rsa-"):
+        weigher = {
+            "rsa-reweighing": mitigation.Reweigher(**who),
+            "rsa-reweighing-squared": mitigation.Reweigher(**who, strength=2.0),
+            "rsa-weights": mitigation.ParityWeigher(estimator, **seeded),
+        }[name]
+        return mitigation.MitigatedClassifier(weigher, estimator, drop_sensitive=True)
+    repair = FairSHAP(**who, **params)
+    match name:
+        case "fairshap-counterfactuals":
+            return FairSHAP(**who, **{"counterfactuals": "edited", **params})
+        case "fairshap-exponentiated-gradient":
+            reduction = mitigation.ReductionClassifier(estimator, **seeded)
+            return FairSHAPClassifier(repair, reduction, weights=None, drop_sensitive=False)
+        case "fairshap-thresholds":
+            return mitigation.ThresholdClassifier(as_classifier(repair, estimator), **seeded)
+        case "fairshap-parity" | "fairshap-reweighing":
+            limits = clone(make_constraints(repair.constraints)).set_params(direction="parity")
+            weights = mitigation.Reweigher(**who) if name == "fairshap-reweighing" else None
+            directed = with_params(repair, constraints=limits)
+            return FairSHAPClassifier(directed, estimator, weights=weights, drop_sensitive=True)
+    return repair

@@ -1,47 +1,32 @@
-"""Tuning: which repair does the most within what the user can accept."""
+"""Tuning: which remedy does the most within what the user can accept."""
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from fairshap._crossval import THRESHOLDS, CrossValidation, Evaluation, Trial, with_params
-from fairshap._crossval.objective import Objective, Ranking, check_objective, describe_objective
-from fairshap._crossval.trials import check_unfitted, draw_seed, warn_of_skipped
-from fairshap._frames import PlayersLike
-from fairshap._messages import did_you_mean, listing
-from fairshap._messages import is_number as is_risk
-from fairshap._models import copy_estimator
+from fairshap._crossval import CrossValidation, Evaluation
+from fairshap._crossval.measures import MEASURES
+from fairshap._crossval.ranking import (
+    Limits,
+    Minimize,
+    Ranking,
+    check_minimize,
+    describe_minimized,
+    on_front,
+)
+from fairshap._crossval.trials import Run, check_unfitted, draw_seed, warn_of_skipped
+from fairshap._models import copy_estimator, default_estimator
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
-from fairshap.attribution._explanation import make_explainer
-from fairshap.edits import EditConstraints, Iterative, OptimalSubset, Selector, Threshold
-from fairshap.edits._recipe import (
-    CounterfactualRows,
-    check_counterfactuals,
-    describe_counterfactuals,
-)
-from fairshap.edits._selectors import Rejection, make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
-from fairshap.mitigation import SensitiveRemover
-from fairshap.model_selection._evaluate import train_method
-
-_SELECTORS: dict[str, Callable[[float], Selector]] = {
-    "threshold": Threshold,
-    "optimal": OptimalSubset,
-    "iterative": lambda threshold: Iterative(Threshold(threshold)),
-}
-# Which of the thresholds a selector that takes long is tried with.
-_FEWER = {"optimal": (0, 1, 3), "iterative": (1,)}
-
-# By name, what each repair that is tried selects, within which constraints, and with which counterfactuals.
-_Candidates: TypeAlias = dict[str, tuple[Selector, EditConstraints | None, CounterfactualRows]]
+from fairshap.model_selection._candidates import Candidate, Maker
+from fairshap.model_selection._curve import AXES, TradeoffCurve, pick
+from fairshap.model_selection._reason import explain_choice
+from fairshap.model_selection._trials import trial_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,55 +36,102 @@ class Tuning:
     Attributes
     ----------
     recommended, reason : str
-        The name of the candidate to take, and why, in a sentence.
-    repair : FairSHAP
-        The recommended repair, ready to fit. If a candidate without a repair is recommended, the best repair
-        within the limits.
+        The name of the candidate to take; what it does and why, in plain words.
+    estimator : classifier
+        The recommended classifier, unfitted and ready for ``fit(X, y)``, or with the attribute beside the
+        table for ``fit(X, y, sensitive_features=...)``.
     evaluation : Evaluation
-        The measures of all candidates, and the noise level.
-    allowed : ndarray of bool
-        Which candidates are within the limits.
-    taken, is_repair : int, bool
-        The position of the recommended one, and whether it is a repair.
+        The measures of the candidates that went through all folds, and the noise level.
     """
 
     recommended: str
     reason: str
-    repair: FairSHAP
+    estimator: Any
     evaluation: Evaluation
-    allowed: Bools
-    taken: int
-    is_repair: bool
-    _ranking: Ranking
+    _frame: pd.DataFrame
+    _search: "_Search"
+    _template: FairSHAP
+    _positive: Any
 
     def __repr__(self) -> str:
-        return f"Tuning({len(self.evaluation.names)} candidates; {self.reason})"
+        return f"Tuning({len(self._frame)} candidates; {self.reason})"
 
     def frame(self) -> pd.DataFrame:
         """Return all candidates: the baseline, the recommended one, then the best within the limits.
 
-        The columns are those of :meth:`Evaluation.frame`, objective, allowed, on_front and recommended.
+        The columns are those of :meth:`Evaluation.frame` and
+
+        - ``minimized``: what is made small, relative to the baseline;
+        - ``kind``: what the candidate does, ``n_fits``: how many models it trains;
+        - ``needs_attribute``: whether the rows to predict must hold the attribute;
+        - ``n_folds``: the folds that it was judged on, fewer if it was dropped early;
+        - ``allowed``, ``on_front``, ``recommended``: whether it is within the limits, on the Pareto front
+          of performance and what is made small, and to be taken.
         """
-        value, places = self._ranking.value, np.arange(len(self.allowed))
-        frame = self.evaluation.frame().drop(columns=["raw_dr", "dr_noise"])
-        frame.insert(1, "objective", value)
-        frame = frame.assign(
-            allowed=self.allowed, on_front=self._ranking.front(), recommended=places == self.taken
-        )
-        order = np.lexsort((value, ~self.allowed, places != self.taken, places > 0))
-        return frame.iloc[order].reset_index(drop=True)
+        return self._frame.copy()
 
     def front(self) -> pd.DataFrame:
-        """Return the Pareto front: candidates that no other beats in both accuracy and the objective."""
-        frame = self.frame()
-        return frame[frame["on_front"]].sort_values("objective", ignore_index=True)
+        """Return the Pareto front: candidates that no other beats in performance and what is made small."""
+        return self._frame[self._frame["on_front"]].sort_values("minimized", ignore_index=True)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw accuracy against the objective, with the Pareto front; return the axes."""
+        """Draw performance against what is made small, with the Pareto front; return the axes."""
         from fairshap._plotting import draw_trade_off
 
-        ranking, label = self._ranking, describe_objective(self._ranking.objective)
-        return draw_trade_off(ranking.accuracy, ranking.value, ranking.front(), self.taken, label, ax)
+        frame, scoring = self._frame, self._search.limits.scoring
+        levels, minimized, front = (frame[name].to_numpy() for name in (scoring, "minimized", "on_front"))
+        taken = int(np.flatnonzero(frame["recommended"])[0])
+        labels = describe_minimized(self._search.minimize), scoring.replace("_", " ")
+        return draw_trade_off(levels, minimized, front, taken, labels, ax)
+
+    def curve(
+        self,
+        X: Native,
+        y: Any,
+        X_test: Native,
+        y_test: Any,
+        *,
+        sensitive_features: Any = None,
+        sensitive_features_test: Any = None,
+        at: Sequence[float] = (0.01, 0.02, 0.05, 0.1),
+        axes: Sequence[str] = AXES,
+    ) -> TradeoffCurve:
+        """Return the best performance at gaps of at most k, measured on a held-out set.
+
+        For each axis and each k, the best performing candidate whose level on the folds is at most k is
+        trained on the rows that were tuned on, and measured once on the held-out set. If no candidate is as
+        low as that, the lowest is.
+
+        Parameters
+        ----------
+        X, y : data frame or array, array-like
+            The rows that were tuned on.
+        X_test, y_test : data frame or array, array-like
+            The held-out set, of which nothing was used before.
+        sensitive_features, sensitive_features_test : array-like, optional
+            The attribute of both, if it is not a column.
+        at : sequence of float
+            The levels k.
+        axes : sequence of str
+            The measures on whose level there is a limit: group gaps and flips.
+
+        Examples
+        --------
+        >>> from fairshap import datasets, tune
+        >>> d = datasets.make_biased(600, random_state=0)
+        >>> tuning = tune(d.X[:400], d.y[:400], sensitive=d.sensitive, privileged=d.privileged,
+        ...               candidates=["plain"], n_folds=2, random_state=0)
+        >>> curve = tuning.curve(d.X[:400], d.y[:400], d.X[400:], d.y[400:], at=[0.05, 0.1], axes=["dp"])
+        >>> curve.frame()["at"].tolist()
+        [0.05, 0.1]
+        """
+        frame = self._frame[self._search.eligible(self._frame["name"].tolist())]
+        picks = pick(frame, self._search.limits.scoring, at, axes)
+        models = {name: self._search.known[name].model for name in dict.fromkeys(picks["name"])}
+        beside = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
+        fitted = {name: copy_estimator(model).fit(X, y, **beside) for name, model in models.items()}
+        test = self._template._problem(X_test, y_test, sensitive_features_test, positive=self._positive)
+        return TradeoffCurve.of(picks, fitted, test, self._search.limits.scoring)
 
 
 def tune(
@@ -109,16 +141,15 @@ def tune(
     *,
     sensitive: Any = None,
     privileged: Privileged = None,
+    sensitive_features: Any = None,
     positive: Any = None,
-    objective: Objective = "fairness",
+    minimize: Minimize = "fairness",
     max_accuracy_drop: float = 0.01,
+    max_auc_drop: float | None = None,
+    scoring: str = "accuracy",
+    attribute_at_prediction: bool | None = None,
     max_edits: int | float | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
-    selectors: Sequence[str | Selector] = tuple(_SELECTORS),
-    counterfactuals: Sequence[CounterfactualRows] = (None, "edited", "all"),
-    reject_if: Sequence[Rejection] | None = None,
-    feature_groups: PlayersLike = None,
-    each_column: bool = True,
+    candidates: Sequence[str] | Mapping[str, Any] | None = None,
     n_folds: int | None = None,
     n_repeats: int | None = None,
     random_state: Any = None,
@@ -126,50 +157,49 @@ def tune(
     verbose: int = 0,
     **params: Any,
 ) -> Tuning:
-    """Try many repairs by cross-validation and say which to take.
+    """Try many remedies by cross-validation and say which to take.
 
-    The candidates are the selectors with several thresholds, each with and without counterfactuals, and what
-    needs no edits: the baseline, the model without the sensitive column, and counterfactuals alone. In each
-    fold the rows are matched and the model is explained once for all of them. A candidate that cannot be
-    trained is left out with a warning. For an estimator that takes no weights, rows are repeated so that rows
-    with and without counterfactuals count the same. A pipeline that may name the sensitive column keeps it,
-    with the same value in all rows, instead of losing it.
+    The candidates are the plain remedies (dropping the column, reweighing, counterfactual rows), weights of
+    other strengths, edited cells with and without weights, proxy corrections, and the reductions and
+    thresholds of fairlearn if it is installed. In each fold they share the models, explanations and
+    posteriors that several need. After 2, 4, 8, ... folds those that are surely beyond the limits, or surely
+    worse than the best, are dropped. A candidate that cannot be trained is left out with a warning.
 
-    Of the repairs within the limits and within one standard error of the best, the most accurate is
-    recommended: which of them comes out best on folds is chance. The baseline is kept if the best cannot be
-    told from it. A candidate without edits is recommended if it is the best, or at least as good in accuracy,
-    DR, DP and EO.
+    Of the candidates within the limits and within one standard error of the best, the simplest is
+    recommended: which of them comes out best on folds is chance. The order is baseline, dropping the column,
+    reweighing, other weights, counterfactual rows, cells, cells with weights, corrections and reductions,
+    thresholds by group.
 
     Parameters that are not listed are those of :func:`fairshap.evaluate`.
 
     Parameters
     ----------
-    objective : str or mapping, default="fairness"
-        What is made small. "fairness" is the mean of DR, DP and EO, each relative to the baseline's. Or the
-        name of one measure, such as "dp", or a mapping of weights, such as ``{"dr": 1, "dp": 6}``. A model
-        that has no use for the attribute has a DR of 0, and so a low mean even if it hardly lowers the
-        others; and the lowest EO on small folds is mostly chance. Weights say what counts.
+    sensitive_features : array-like, optional
+        The sensitive attribute, if it is not a column of X. No model sees it then, when it is trained or when
+        it predicts.
+    minimize : str or mapping, default="fairness"
+        What is made small: "demographic_parity", "equal_opportunity", "equalized_odds",
+        "discriminative_risk", "flips", or "fairness", the mean of DR, DP and EO, each relative to the
+        baseline's. Or a mapping of weights, such as ``{"dr": 1, "dp": 6}``. A model that has no use for the
+        attribute has a DR of 0, and so a low mean even if it hardly lowers the others. Weights say what
+        counts.
     max_accuracy_drop : float, default=0.01
-        How much accuracy a candidate may lose on held-out rows. Models of folds are trained on fewer rows and
-        tend to lose more than one of the whole table.
+        How much of ``scoring`` a candidate may lose on held-out rows against the baseline. Models of folds
+        are trained on fewer rows and tend to lose more than one of the whole table.
+    max_auc_drop : float, optional
+        How much ROC AUC it may lose; by default that is not limited.
+    scoring : str, default="accuracy"
+        The performance that ``max_accuracy_drop`` limits: "accuracy", "balanced_accuracy", "auc", "ap",
+        "log_loss" or "brier".
+    attribute_at_prediction : bool, optional
+        False: only candidates that predict without the sensitive attribute are recommended, and beside the
+        baseline only these are tried.
     max_edits : int or float, optional
         How many cells may be edited: a number for the whole table, or a share below 1.
-    thresholds : sequence of float, optional
-        The thresholds, the largest first.
-    selectors : sequence, optional
-        The selectors: "threshold", "optimal", "iterative" with the thresholds, or objects such as
-        ``Budget(500)`` as they are.
-    counterfactuals : sequence, optional
-        Which rows get counterfactuals: None, "edited", "all", or a number for those whose risk is at least
-        that. With a number, as with "all", counterfactuals alone are a candidate too.
-    reject_if : sequence, optional
-        When edits of a row are taken back: None, "risk_rises", "label_less_likely"; by default as in
-        ``constraints``. The last lowers DP and EO further on some tables, and undoes the repair on others.
-    feature_groups : mapping of names to lists of columns, optional
-        Columns that are switched together; see :class:`fairshap.Explainer`.
-    each_column : bool, default=True
-        Whether each column by itself is tried as well, if there are feature groups. Editing half a category
-        can leave rows that no encoding makes.
+    candidates : sequence of str or mapping, optional
+        The families to try: "plain", "weights", "cells", "corrections", "peers"; by default all. Or a mapping
+        of your own names to classifiers, :class:`fairshap.FairSHAP` or objects of :mod:`fairshap.mitigation`.
+        The baseline and dropping the column are always tried.
 
     Examples
     --------
@@ -178,125 +208,115 @@ def tune(
     >>> from fairshap.model_selection import tune
     >>> d = datasets.make_biased(400, random_state=0)
     >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
-    >>> tuning = tune(d.X, d.y, LogisticRegression(), **who, thresholds=[0.05],
-    ...               selectors=["threshold"], n_repeats=1, random_state=0)
+    >>> tuning = tune(d.X, d.y, LogisticRegression(), **who, minimize="demographic_parity",
+    ...               candidates=["plain"], n_folds=2, random_state=0)
     >>> tuning.frame()["name"].tolist()[0]
     'baseline'
+    >>> model = tuning.estimator.fit(d.X, d.y)
     """
-    check_objective(objective)
-    if not 0 <= max_accuracy_drop <= 1:
-        message = f"max_accuracy_drop={max_accuracy_drop!r} must be between 0 and 1."
-        raise InputError(message, parameter="max_accuracy_drop")
+    check_minimize(minimize)
+    if attribute_at_prediction not in (None, False, True):
+        message = f"attribute_at_prediction={attribute_at_prediction!r} must be False, True or None."
+        raise InputError(message, parameter="attribute_at_prediction")
+    if params.get("selector") is not None or params.get("threshold") is not None:
+        raise InputError(
+            "tune tries several thresholds; for a repair of your own give it as one of candidates, such as "
+            "candidates={'mine': FairSHAP(...)}."
+        )
+    # Before the table is read: a wrong limit is an error at once.
+    limits = Limits(scoring, max_accuracy_drop, max_auc_drop)
     seed = draw_seed(random_state)
     who = {"sensitive": sensitive, "privileged": privileged}
+    estimator = default_estimator(seed) if estimator is None else estimator
     template = FairSHAP(estimator, **who, random_state=seed, n_jobs=n_jobs, **params)
-    check_unfitted(template.estimator, "tune")
-    made = _candidates(template, thresholds, selectors, counterfactuals, reject_if)
-    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats)
-    trials = _trials(cv.template, made, feature_groups, each_column)
-    evaluation, failed = cv.run(trials, title="Tuning", by="name", n_jobs=n_jobs, verbose=verbose, skip=True)
-    trials = [trial for trial in trials if trial.name not in failed]
-    is_repair = np.array([trial.sampler is not None for trial in trials])
-    if not is_repair.any():
-        raise next(iter(failed.values()))
-    warn_of_skipped(failed)
-    evaluation.warn_if_noise(cv.problem.groups.name)
-    ranking = Ranking(evaluation, objective, [trial.is_plain for trial in trials])
-    n_cells = cv.problem.table.n_rows * len(cv.problem.own.names)
-    allowed = ranking.is_allowed(max_accuracy_drop, _share(max_edits, n_cells))
-    # The baseline loses nothing and edits nothing.
-    allowed[0] = True
-    taken, reason = ranking.recommend(allowed)
-    best = taken
-    if not is_repair[taken]:
-        best = ranking.steady(is_repair & allowed if (is_repair & allowed).any() else is_repair)
-    repair = copy_estimator(trials[best].sampler).set_params(privileged=privileged, random_state=random_state)
-    name = evaluation.names[taken]
-    return Tuning(name, reason, repair, evaluation, allowed, taken, bool(is_repair[taken]), ranking)
+    check_unfitted(estimator, "tune")
+    cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, sensitive_features)
+    n_cells = cv.problem.own.n_rows * len(cv.problem.own.names)
+    limits = replace(limits, max_share=_share(max_edits, n_cells))
+    maker = Maker(template, cv.problem, minimize, positive)
+    known = {one.name: one for one in maker.make(candidates, attribute_at_prediction is False)}
+    search = _Search(known, minimize, limits, attribute_at_prediction is False)
+    trials = [trial_of(name, one.model if k else None, cv) for k, (name, one) in enumerate(known.items())]
+    run = cv.run(
+        trials, title="Tuning", by="name", n_jobs=n_jobs, verbose=verbose, skip=True, race=search.beaten
+    )
+    warn_of_skipped(run.failed)
+    run.evaluation.warn_if_noise(cv.problem.groups.name)
+    # The held-out set of a curve may lack some of the privileged values that the table has.
+    return search.finish(run, cv.template, positive)
 
 
-def _candidates(
-    template: FairSHAP, thresholds: Sequence[float], selectors: Any, counterfactuals: Any, reject_if: Any
-) -> _Candidates:
-    """Return each repair that is tried, by name."""
-    if not len(thresholds):
-        raise InputError("thresholds is empty; give some, for example [0.1, 0.05, 0.02].")
-    if template.selector is not None or template.threshold is not None:
-        raise InputError("tune tries selectors with thresholds; name them in selectors and thresholds.")
-    own = make_constraints(template.constraints)
-    limits: dict[Rejection, EditConstraints | None] = {own.reject_if: template.constraints}
-    if reject_if is not None:
-        if own.reject_if is not None:
-            raise InputError("reject_if is given twice; give it here and not in constraints.")
-        rejections = _each_once("reject_if", reject_if, "[None, 'label_less_likely']")
-        limits = {one: clone(own).set_params(reject_if=one) for one in rejections}
-    rows = _each_once("counterfactuals", counterfactuals, "[None, 'all', 0.1]")
-    for one in rows:
-        check_counterfactuals(one)
-    made: _Candidates = {}
-    # A single rejection is that of the repair, also if counterfactuals alone are recommended.
-    single = next(iter(limits.values())) if len(limits) == 1 else template.constraints
-    for one in ("all", *filter(is_risk, rows)):
-        made[f"{describe_counterfactuals(one)}, no edits"] = (Threshold(np.inf), single, one)
-    named = _named_selectors(thresholds, selectors).items()
-    for (rejection, constraints), (name, selector), one in itertools.product(limits.items(), named, rows):
-        said = f", reject_if {rejection}" if rejection and len(limits) > 1 else ""
-        said += f", {describe_counterfactuals(one)}" if one is not None else ""
-        made[f"{name}{said}"] = (selector, constraints, one)
-    return made
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """What is searched for, among which candidates."""
 
+    known: dict[str, Candidate]
+    minimize: Minimize
+    limits: Limits
+    is_blind: bool
 
-def _named_selectors(thresholds: Sequence[float], selectors: Any) -> dict[str, Selector]:
-    """Return the selectors that are tried, by name."""
-    named: dict[str, Selector] = {}
-    for selector in _each_once("selectors", selectors, "['threshold', 'optimal']"):
-        if isinstance(selector, Selector):
-            named[repr(selector)] = selector
-            continue
-        if not isinstance(selector, str) or selector not in _SELECTORS:
-            raise InputError(
-                f"selectors names {selector!r}; give {listing(_SELECTORS)} or a selector such as Budget(500)."
-                f"{did_you_mean(selector, list(_SELECTORS))}",
-                parameter="selectors",
-            )
-        places = _FEWER.get(selector, range(len(thresholds)))
-        for threshold in [thresholds[k] for k in places if k < len(thresholds)] or thresholds[:1]:
-            named[f"{selector} {threshold:g}"] = _SELECTORS[selector](threshold)
-    return named
+    def rank(self, evaluation: Evaluation) -> Ranking:
+        """Return the ranking of candidates."""
+        complexity = [self.known[name].complexity for name in evaluation.names]
+        return Ranking(evaluation, self.minimize, self.limits, complexity)
 
+    def eligible(self, names: Sequence[str]) -> Bools:
+        """Say which candidates may be recommended."""
+        return np.array([not (self.is_blind and self.known[name].needs_attribute) for name in names])
 
-def _trials(template: Any, made: _Candidates, feature_groups: PlayersLike, each_column: bool) -> list[Trial]:
-    """Return the trials of what needs no repair, and of each repair with each kind of features."""
-    estimator = template._estimator()
-    who = {"sensitive": template.sensitive, "privileged": template.privileged}
-    train = partial(train_method, SensitiveRemover(**who), estimator)
-    trials = [Trial("baseline"), Trial("without the sensitive column", train=train)]
-    kinds = {"each column": template.explainer} if each_column or feature_groups is None else {}
-    if feature_groups is not None:
-        explainer = clone(make_explainer(template.explainer))
-        kinds["feature groups"] = explainer.set_params(feature_groups=feature_groups)
-    by_name: dict[str, Trial] = {}
-    for (kind, explainer), (name, (selector, constraints, rows)) in itertools.product(
-        kinds.items(), made.items()
-    ):
-        chosen = {"selector": selector, "constraints": constraints, "counterfactuals": rows}
-        trial = Trial(name, with_params(template, **chosen, explainer=explainer))
-        if len(kinds) > 1 and not trial.is_plain:
-            trial = replace(trial, name=f"{name}, {kind}")
-        # Counterfactuals alone are the same with any features.
-        by_name.setdefault(trial.name, trial)
-    return [*trials, *by_name.values()]
+    def beaten(self, evaluation: Evaluation) -> list[str]:
+        """Return the candidates not to go on with; baseline and plain remedies are told of to the end."""
+        names = evaluation.names
+        is_slow = np.array([self.known[name].is_slow for name in names])
+        beaten = self.rank(evaluation).beaten(self.eligible(names), is_slow)
+        kept = ("baseline", "column dropped", "reweighing", "counterfactual rows")
+        return [
+            name for name, one in zip(names, beaten, strict=True) if one and self.known[name].kind not in kept
+        ]
 
+    def finish(self, run: Run, template: FairSHAP, positive: Any) -> Tuning:
+        """Return what to take, and why."""
+        ranking, names = self.rank(run.evaluation), run.evaluation.names
+        eligible = self.eligible(names)
+        allowed = ranking.is_allowed()
+        among = eligible & allowed
+        if among.any():
+            taken = ranking.simplest(among)
+        else:
+            # None is within the limits: the one that loses the least.
+            taken = int(np.flatnonzero(eligible)[ranking.performance[eligible].argmax()])
+        frame = self._frame(run, ranking, allowed, taken)
+        plain = [k for k, name in enumerate(names) if self.known[name].is_plain]
+        reason = explain_choice(ranking, self.minimize, taken, among, plain, self.known[names[taken]].action)
+        model = copy_estimator(self.known[names[taken]].model)
+        return Tuning(names[taken], reason, model, run.evaluation, frame, self, template, positive)
 
-def _each_once(name: str, values: Any, example: str) -> list[Any]:
-    """Return what is tried of something, each once."""
-    found = [] if isinstance(values, str) or not np.iterable(values) else list(values)
-    if not found:
-        message = f"{name}={values!r} must be a list of at least one, such as {example}."
-        raise InputError(message, parameter=name)
-    once: list[Any] = []
-    once += (value for value in found if not any(value is one or value == one for one in once))
-    return once
+    def _frame(self, run: Run, ranking: Ranking, allowed: Bools, taken: int) -> pd.DataFrame:
+        """Return a line for each candidate, also for those that were dropped."""
+        n_folds, parts = len(run.evaluation.folds or ()), []
+        for evaluation, ranked, mask, folds in [
+            (run.evaluation, ranking, allowed, n_folds),
+            *((one.evaluation, self.rank(one.evaluation), None, one.n_folds) for one in run.dropped),
+        ]:
+            lines = evaluation.frame().drop(columns=["raw_dr", "dr_noise"])
+            lines.insert(1, "minimized", ranked.value)
+            lines = lines.assign(n_folds=folds, allowed=ranked.is_allowed() if mask is None else mask)
+            parts.append(lines)
+        for k, one in enumerate(run.dropped, start=1):
+            parts[k] = parts[k][parts[k]["name"].isin(list(one.names))].assign(allowed=False)
+        frame = pd.concat(parts, ignore_index=True)
+        known = [self.known[name] for name in frame["name"]]
+        frame.insert(1, "kind", [one.kind for one in known])
+        value, level = frame["minimized"].to_numpy(), frame[self.limits.scoring].to_numpy()
+        level = level if MEASURES[self.limits.scoring].higher_is_better else -level
+        frame = frame.assign(
+            n_fits=[run.n_fits[name] for name in frame["name"]],
+            needs_attribute=[one.needs_attribute for one in known],
+            on_front=on_front(value, level),
+            recommended=np.arange(len(frame)) == taken,
+        )
+        order = np.lexsort((value, ~frame["allowed"], ~frame["recommended"], np.arange(len(frame)) > 0))
+        return frame.iloc[order].reset_index(drop=True)
 
 
 def _share(max_edits: int | float | None, n_cells: int) -> float:

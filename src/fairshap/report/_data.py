@@ -93,9 +93,10 @@ class ReportData:
     def threshold(self) -> float:
         """The smallest Shapley value that leads to an edit; for an optimal subset, the cost of a cell."""
         selector = self.selector
-        if isinstance(selector, (Threshold, OptimalSubset)):
-            given = selector.threshold if isinstance(selector, Threshold) else selector.cost
-            return float(self.explanation.default_threshold if given is None else given)
+        if isinstance(selector, Threshold):
+            return selector.threshold_of(self.explanation)
+        if isinstance(selector, OptimalSubset):
+            return self.explanation.default_threshold if selector.cost is None else selector.cost
         # A budget has no threshold of its own: it ends where it is spent.
         values = self.edits.phi if len(self.edits) else [np.nan_to_num(self.explanation.values).max()]
         return float(np.min(values))
@@ -153,7 +154,7 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
 
 
 def evaluate_repair(
-    fitted: Any, problem: Problem, recipe: Recipe, X_test: Any, y_test: Any
+    fitted: Any, problem: Problem, recipe: Recipe, X_test: Any, y_test: Any, beside: Any
 ) -> tuple[Evaluation | None, str, Problem]:
     """Return the models before and after on held-out rows, or None and why not; and whose rows these are."""
     if (X_test is None) != (y_test is None):
@@ -162,15 +163,15 @@ def evaluate_repair(
     if target.classes is None or len(target.classes) != 2:
         why = "Accuracy and the gaps between groups are measures of a target with two labels."
         return None, why, problem
-    if problem.added:
-        why = "The sensitive attribute is not a column of the table, so no retrained model sees it."
-        return None, why, problem
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
     judged = problem
     if X_test is not None:
+        if problem.added and beside is None:
+            message = "X_test is given without the sensitive attribute; give sensitive_features_test too."
+            raise InputError(message, parameter="sensitive_features_test")
         # The test rows may lack some of the privileged values that the table has.
         reader = copy_estimator(fitted).set_params(privileged=problem.privileged_in_parts)
-        judged = reader._problem(X_test, y_test, positive=target.positive_value)
+        judged = reader._problem(X_test, y_test, beside, positive=target.positive_value)
         found = _on_test_rows(fitted, problem, recipe, judged, seed)
     else:
         try:
@@ -185,13 +186,17 @@ def evaluate_repair(
 def _on_test_rows(fitted: Any, problem: Problem, recipe: Recipe, test: Problem, seed: int) -> Evaluation:
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
     explanation, values = fitted.explanation_, problem.y.values
+    before = explanation.model
+    if problem.added:
+        # What would be deployed never sees the attribute, as the explained model does.
+        before = fitted._refit(problem.own.native, values, None)
     repaired = recipe.finish(explanation, problem.own.native, values, fitted.edits_)
     after = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
     how = f"Measured on a held-out set of {test.table.n_rows:,} rows."
-    judged = [[judge(model, test)] for model in (explanation.model, after)]
+    judged = [[judge(model, test)] for model in (before, after)]
     found = Evaluation.of(["before", "after"], judged, test.groups.names, how)
-    if is_frozen(fitted.estimator):
-        # A model that was given fitted is not trained again.
+    if is_frozen(fitted.estimator) or problem.added:
+        # A model that was given fitted is not trained again; one that is blind has no noise.
         return found
     fit = partial(fitted._refit, y=values, sample_weight=None)
     train, rows = np.arange(problem.table.n_rows), np.arange(test.table.n_rows)
@@ -208,4 +213,5 @@ def _cross_validate(fitted: Any, problem: Problem, recipe: Recipe, seed: int) ->
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
         sampler.set_params(estimator=copy_estimator(fitted.estimator.estimator))
     folds = make_folds(problem.y, problem.groups.side, None, None, seed)
-    return CrossValidation(sampler, problem, folds, seed).run([Trial("before"), Trial("after", sampler)])[0]
+    trials = [Trial("before"), Trial("after", sampler)]
+    return CrossValidation(sampler, problem, folds, seed).run(trials).evaluation

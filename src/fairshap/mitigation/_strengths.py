@@ -1,0 +1,273 @@
+"""The best rule without the attribute at given prices of the gaps between groups, and the search for prices.
+
+A rule f(x) in {0, 1} that must not use the group s can only know the joint posterior P(s, y | x). Accuracy
+minus a price for each gap is then linear in f, so the best rule predicts 1 where its margin
+
+    w11 P(1, 1 | x) + w01 P(0, 1 | x) - w10 P(1, 0 | x) - w00 P(0, 0 | x)
+
+is positive, with a weight w for each group and label (in this order). Training with these weights and the
+rule itself are two ways to the same decisions. For out-of-fold posteriors any prices can be tried without a
+fit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from sklearn.metrics import roc_auc_score
+
+from fairshap._crossval.measures import is_compared
+from fairshap._messages import check_choice, check_number, is_number, listing
+from fairshap._typing import Bools, Floats, Ints, Sides
+from fairshap.exceptions import InputError
+from fairshap.metrics import rates
+
+#: The gaps that can be made small.
+Minimize: TypeAlias = Literal["demographic_parity", "equal_opportunity", "equalized_odds"]
+#: The gaps that have a price: in the positive rate, the true and the false positive rate.
+PRICED = ("demographic_parity", "equal_opportunity", "predictive_equality")
+
+# The two prices that are searched; the third is 0.
+_PLANE = {
+    "demographic_parity": (0, 1),
+    "equal_opportunity": (0, 1),
+    "equalized_odds": (1, 2),
+}
+# The largest strength that is tried, the steps of the first grid on either side of 0, and of those around
+# the best point.
+_MOST, _STEPS, _FINER = 2.0, 20, 5
+# The rules that are tried at a time, and by how much numbers differ that are equal but for rounding.
+_BATCH, _ROUNDING = 64, 1e-12
+# The weights of strength 0.
+_NEUTRAL = np.full((2, 2), 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much accuracy and ROC AUC may fall against strength 0, and other gaps rise, in standard errors."""
+
+    accuracy: float
+    auc: float
+    margin: float = 0.5
+
+
+def check_minimize(minimize: Any) -> None:
+    """Raise an error unless it is known which gap to make small."""
+    check_choice(minimize, "minimize", get_args(Minimize))
+
+
+def read_strengths(strengths: Any) -> Floats | None:
+    """Return given strengths as three numbers, None if they are to be searched."""
+    if strengths is None:
+        return None
+    if not isinstance(strengths, Mapping) or not set(strengths) <= set(PRICED):
+        raise InputError(
+            f"strengths={strengths!r} must map some of {listing(PRICED)} to numbers, or be None.",
+            parameter="strengths",
+        )
+    for name, value in strengths.items():
+        what = f"a number; give for example {{{name!r}: 0.3}}."
+        check_number(value, "strengths", what, low=-np.inf)
+    return np.array([float(strengths.get(name, 0.0)) for name in PRICED])
+
+
+def check_drop(drop: Any, name: str) -> float:
+    """Return a limit as a number, infinite for None."""
+    if drop is None:
+        return np.inf
+    if not is_number(drop) or not drop >= 0:
+        raise InputError(f"{name}={drop!r} must be a number from 0 on, or None for no limit.", parameter=name)
+    return float(drop)
+
+
+def shares_of(side: Sides, positive: Bools, weight: Floats) -> Floats:
+    """Return the shares of the rows, or of their weight, by side and label, shape (2, 2)."""
+    known = side >= 0
+    sums = np.zeros((2, 2))
+    np.add.at(sums, (side[known], positive[known].astype(np.int64)), weight[known])
+    if not sums.all():
+        raise InputError(
+            "a label of one of the groups has no rows, or none that weigh anything. Parity weights need rows "
+            "of both labels in both groups."
+        )
+    return np.asarray(sums / sums.sum())
+
+
+def rule_weights(strengths: Floats, shares: Floats) -> Floats:
+    """Return the weights by group and label, shape (..., 2, 2), of strengths of shape (..., 3).
+
+    ``shares`` are the shares of the rows by group and label; 1/2 is the weight at strength 0. A strength of 1
+    alone makes the smallest weight 0, so that strengths mean the same on any table.
+    """
+    by_group = shares.sum(axis=1)
+    unit = np.array([by_group.min(), shares[:, 1].min(), shares[:, 0].min()]) / 2
+    a, b, c = np.moveaxis(strengths * unit, -1, 0)
+    weights = np.full((*a.shape, 2, 2), 0.5)
+    for group, sign in ((0, 1.0), (1, -1.0)):
+        weights[..., group, 1] += sign * (a / by_group[group] + b / shares[group, 1])
+        weights[..., group, 0] -= sign * (a / by_group[group] + c / shares[group, 0])
+    return weights
+
+
+def margins(joint: Floats, weights: Floats) -> Floats:
+    """Return the margins of rules, shape (rows, ...), from P(s, y | x) of shape (rows, 2, 2)."""
+    signed = weights * np.array([-1.0, 1.0])
+    by_rule = signed.reshape(*weights.shape[:-2], 4)
+    return np.asarray(joint.reshape(len(joint), 4) @ np.moveaxis(by_rule, -1, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledRows:
+    """What accuracy and gaps are measured on: the label, the side and the group of each row, and its weight.
+
+    The group is one of all that are compared, -1 where it is missing, as is the side then.
+    """
+
+    positive: Bools
+    side: Sides
+    group: Ints
+    weight: Floats
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The shares of the rows by side and label."""
+        return shares_of(self.side, self.positive, self.weight)
+
+    def counts(self, predicted: Bools, group: Ints) -> Floats:
+        """Return the weight of all rows, and of those that each rule predicts positive, by group and label.
+
+        The shape is (1 + rules, groups + 1, 2); the last group is that of the rows without one.
+        """
+        n_rows, n_groups = len(group), int(group.max()) + 1
+        place = 2 * np.where(group < 0, n_groups, group) + self.positive
+        strata = csr_array((self.weight, (place, np.arange(n_rows))), shape=(2 * n_groups + 2, n_rows))
+        found = np.hstack([strata.sum(axis=1)[:, None], strata @ predicted])
+        return found.T.reshape(found.shape[1], -1, 2)
+
+    def measure(self, predicted: Bools) -> dict[str, Floats]:
+        """Return accuracy and gaps of rules, whose predictions have the shape (rows, rules).
+
+        ``signed`` are the gaps of the privileged side from the rest, shape (rules, 3), in the order of
+        prices.
+        """
+        total, *chosen = self.counts(predicted, self.group)
+        by_rule = np.array(chosen)
+        correct = by_rule[..., 1].sum(axis=1) + (total[:, 0] - by_rule[..., 0]).sum(axis=1)
+        compared = is_compared(np.bincount(self.group[self.group >= 0]))
+        gaps = np.ptp(_rates(by_rule, total)[:, np.flatnonzero(compared)], axis=1)
+        total, *chosen = self.counts(predicted, self.side.astype(np.int64))
+        by_side = _rates(np.array(chosen), total)
+        found = {"accuracy": correct / self.weight.sum(), "signed": by_side[:, 1] - by_side[:, 0]}
+        found |= {name: gaps[:, k] for k, name in enumerate(PRICED)}
+        return found | {"equalized_odds": gaps[:, 1:].max(axis=1)}
+
+    def auc(self, score: Floats) -> float:
+        """Return the ROC AUC of a score."""
+        return float(roc_auc_score(self.positive, score, sample_weight=self.weight))
+
+    def error(self, name: str, predicted: Bools) -> float:
+        """Return the standard error of a gap between the two sides."""
+        of_label = {"equal_opportunity": self.positive, "predictive_equality": ~self.positive}
+        among = of_label.get(name, self.side >= 0)
+        variance = 0.0
+        for side in (0, 1):
+            weight = self.weight * among * (self.side == side)
+            rate = weight @ predicted / weight.sum()
+            variance += rate * (1 - rate) * (weight @ weight) / weight.sum() ** 2
+        return float(np.sqrt(variance))
+
+    def frame(self, scores: Mapping[str, Floats]) -> pd.DataFrame:
+        """Return accuracy, ROC AUC and gaps of rules by their scores, positive ones of which say yes."""
+        found = self.measure(np.column_stack(list(scores.values())) > 0)
+        data = {"accuracy": found["accuracy"], "auc": [self.auc(one) for one in scores.values()]}
+        data |= {name: found[name] for name in (*PRICED, "equalized_odds")}
+        return pd.DataFrame(data, index=pd.Index(scores, name="rule"))
+
+
+def _rates(chosen: Floats, total: Floats) -> Floats:
+    """Return positive, true and false positive rate of each rule and group."""
+    among = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    return rates(chosen @ among, np.broadcast_to(total @ among, (*chosen.shape[:-1], 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors(LabeledRows):
+    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them."""
+
+    joint: Floats
+
+    def margins(self, weights: Floats = _NEUTRAL) -> Floats:
+        """Return the margins of rules, by default of strength 0."""
+        return margins(self.joint, weights)
+
+
+class Judge:
+    """Says which rules keep within the limits, against the rule of strength 0, and which is the best."""
+
+    def __init__(self, rows: LabeledRows, neutral: Floats, minimize: Minimize, limits: Limits) -> None:
+        self.rows, self.minimize, self.limits = rows, minimize, limits
+        before = rows.measure(neutral[:, None] > 0)
+        self.least_accuracy = float(before["accuracy"][0]) - limits.accuracy
+        self.least_auc = rows.auc(neutral) - limits.auc
+        self.most = {
+            name: float(before[name][0]) + limits.margin * rows.error(name, neutral > 0)
+            for name in (["demographic_parity"] if minimize == "equalized_odds" else PRICED[:2])
+            if name != minimize
+        }
+        #: The side that the gap is on: the sign of each gap of the privileged side from the rest.
+        self.sign = np.sign(before["signed"][0])
+        self.own = PRICED.index(minimize) if minimize in PRICED else None
+
+    def within(self, found: Mapping[str, Floats]) -> Bools:
+        """Say which rules keep within the limits of accuracy and of the other gaps, and keep the sign."""
+        allowed = found["accuracy"] >= self.least_accuracy - _ROUNDING
+        for name, most in self.most.items():
+            allowed &= found[name] <= most + _ROUNDING
+        if self.own is not None:
+            allowed &= found["signed"][:, self.own] * self.sign[self.own] >= 0
+        return np.asarray(allowed)
+
+    def accepts(self, score: Floats) -> bool:
+        """Say whether a rule, by its score, keeps within all limits."""
+        found = self.rows.measure(score[:, None] > 0)
+        return bool(self.within(found)[0]) and self.rows.auc(score) >= self.least_auc
+
+
+def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clipped: bool) -> Floats:
+    """Return the strengths within the limits that make a gap smallest, and of these the most accurate.
+
+    ``is_clipped`` makes negative weights 0, as for training.
+    """
+    plane, judge = _PLANE[minimize], Judge(posteriors, posteriors.margins(), minimize, limits)
+
+    def best_of(points: Floats) -> Floats:
+        if judge.own is not None:
+            # Out of fold a price against the gap can look good too; on other rows it seldom is.
+            points = points[points[:, judge.own] * judge.sign[judge.own] >= 0]
+        weights = rule_weights(points, posteriors.shares)
+        if is_clipped:
+            weights = np.maximum(weights, 0)
+        starts = range(0, len(weights), _BATCH)
+        parts = [posteriors.measure(posteriors.margins(weights[k : k + _BATCH]) > 0) for k in starts]
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        size = np.abs(points).sum(axis=1)
+        order = np.lexsort((size, -found["accuracy"], found[minimize].round(6)))
+        for k in order[judge.within(found)[order]]:
+            if posteriors.auc(posteriors.margins(weights[k])) >= judge.least_auc:
+                return np.asarray(points[k])
+        return np.zeros(3)
+
+    best = best_of(_grid(plane, np.zeros(3), _MOST, _STEPS))
+    return best_of(np.vstack([best, _grid(plane, best, _MOST / _STEPS, _FINER)]))
+
+
+def _grid(plane: tuple[int, int], middle: Floats, half: float, steps: int) -> Floats:
+    """Return points of a plane around a middle."""
+    line = np.linspace(-half, half, 2 * steps + 1)
+    points = np.repeat(middle[None], len(line) ** 2, axis=0)
+    points[:, list(plane)] += np.array(np.meshgrid(line, line)).reshape(2, -1).T
+    return points

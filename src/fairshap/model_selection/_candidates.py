@@ -1,0 +1,284 @@
+"""What ``tune`` tries: plain remedies, weights, cells, corrections and peers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+from sklearn.base import clone
+
+from fairshap._crossval import with_params
+from fairshap._crossval.ranking import Minimize, weights_of
+from fairshap._messages import check_choice, listing
+from fairshap._problem import Problem
+from fairshap.attribution._explanation import make_explainer
+from fairshap.edits import Threshold
+from fairshap.edits._selectors import make_constraints
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import InputError
+from fairshap.mitigation import (
+    CounterfactualAugmenter,
+    MitigatedClassifier,
+    ParityWeigher,
+    ProxyCorrection,
+    ReductionClassifier,
+    Reweigher,
+    SensitiveRemover,
+    ThresholdClassifier,
+)
+from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute
+from fairshap.predictors import FairSHAPClassifier
+
+#: The families of candidates; the baseline and dropping the column are always among them.
+FAMILIES = ("plain", "weights", "cells", "corrections", "peers")
+
+# The thresholds of edits in units of the table's own risk or gap, and the strengths of weights and
+# corrections.
+_THRESHOLDS, _STRENGTHS = (3.0, 1.5, 0.75), (0.25, 0.5, 0.75, 1.0)
+# The accuracy that a search for strengths may give away, and how far apart peers may leave the groups.
+_DROPS, _TOLERANCES = (0.004, 0.01), (0.02, 0.05)
+# The gaps that remedies aim at; what is none of them is best served by the first.
+_AIMS = {"dp": "demographic_parity", "eo": "equal_opportunity", "eodds": "equalized_odds"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A classifier that is tried; ``action`` says in plain words what to do."""
+
+    name: str
+    model: Any
+    action: str
+    kind: str
+    needs_attribute: bool
+
+    @property
+    def complexity(self) -> int:
+        """How simple it is: 0 is the simplest."""
+        return KINDS.index(self.kind)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it trains many models that no other candidate has a use for."""
+        return isinstance(self.model, (ReductionClassifier, ThresholdClassifier))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one of the remedies that anybody would try first."""
+        return self.kind in ("column dropped", "reweighing", "counterfactual rows")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Maker:
+    """Makes the candidates for a table."""
+
+    template: FairSHAP
+    problem: Problem
+    minimize: Minimize
+    positive: Any = None
+
+    def make(self, candidates: Any, is_blind: bool) -> list[Candidate]:
+        """Return all candidates, the baseline first; beside it only those that predict blindly, if asked."""
+        made = [self._one("baseline", MitigatedClassifier(None, self._estimator), "Keep the model as it is")]
+        if isinstance(candidates, Mapping):
+            models = {name: as_classifier(one, self._estimator) for name, one in candidates.items()}
+            made += self._dropped()
+            made += [self._one(name, model, f"Take {name!r}") for name, model in models.items()]
+        else:
+            names = FAMILIES if candidates is None else candidates
+            if isinstance(names, str) or not names:
+                raise InputError(
+                    f"candidates={candidates!r} must be a list of some of {listing(FAMILIES)}, or a mapping "
+                    "of names to classifiers and mitigation methods.",
+                    parameter="candidates",
+                )
+            for name in names:
+                check_choice(name, "candidates", FAMILIES)
+            made += self._dropped()
+            for name in FAMILIES:
+                made += getattr(self, f"_{name}")() if name in names else []
+        if len({one.name for one in made}) < len(made):
+            message = "candidates names 'baseline' or 'drop the column', which are always tried."
+            raise InputError(message, parameter="candidates")
+        return [one for k, one in enumerate(made) if k == 0 or not (is_blind and one.needs_attribute)]
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the attribute is not a column of the table."""
+        return bool(self.problem.added)
+
+    @property
+    def _strengths(self) -> list[float]:
+        """The strengths that are tried; negative ones if the privileged group is positive less often."""
+        side, positive = self.problem.groups.side, self.problem.y.values == self.problem.y.positive_value
+        sign = 1.0 if positive[side == 1].mean() >= positive[side == 0].mean() else -1.0
+        return [sign * strength for strength in _STRENGTHS]
+
+    @property
+    def _estimator(self) -> Any:
+        return self.template.estimator
+
+    @property
+    def _who(self) -> dict[str, Any]:
+        return {"sensitive": self.template.sensitive, "privileged": self.template.privileged}
+
+    @property
+    def _aim(self) -> str:
+        """The gap that is made small, or the first of several, among those that remedies aim at."""
+        return next((_AIMS[name] for name in weights_of(self.minimize) if name in _AIMS), _AIMS["dp"])
+
+    def _one(self, name: str, model: Any, action: str) -> Candidate:
+        # An attribute beside the table is never needed to predict.
+        return Candidate(name, model, action, kind_of(model), needs_attribute(model) and not self.is_beside)
+
+    def _weighed(self, name: str, method: Any, action: str, *, drop: bool = True) -> Candidate:
+        """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
+        drop = drop and not self.is_beside
+        model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
+        return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
+
+    def _dropped(self) -> list[Candidate]:
+        if self.is_beside:
+            return []
+        model = MitigatedClassifier(SensitiveRemover(**self._who), self._estimator)
+        return [self._one("drop the column", model, f"Drop the column {self.template.sensitive!r}")]
+
+    def _plain(self) -> list[Candidate]:
+        """Return reweighing and its square, and counterfactual rows."""
+        action = "weight the rows by group and label (reweighing)"
+        made = [
+            self._weighed("reweighing", Reweigher(**self._who), action),
+            self._weighed("reweighing squared", Reweigher(**self._who, strength=2.0), f"{action}, squared"),
+        ]
+        if self.is_beside:
+            return made
+        rows = MitigatedClassifier(CounterfactualAugmenter(**self._who), self._estimator)
+        return [
+            *made,
+            self._weighed("reweighing, column kept", Reweigher(**self._who), action, drop=False),
+            self._one("counterfactual rows", rows, "Add every row with the attribute switched"),
+        ]
+
+    def _weights(self) -> list[Candidate]:
+        """Return weights of several strengths, given and searched."""
+        made = []
+        for gap, strength in product(self._priced, self._strengths):
+            params = {**self._who, "positive": self.positive, "strengths": {gap: strength}}
+            weigher = ParityWeigher(self._estimator, **params)
+            said = f"weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)}"
+            made.append(self._weighed(f"weights, {_spaced(gap)} {strength:g}", weigher, said))
+        for drop in _DROPS:
+            said = f"weight the rows by group and label, for at most {drop:g} of accuracy"
+            weigher = ParityWeigher(self._estimator, **self._searched(drop))
+            made.append(self._weighed(f"weights, searched for {drop:g}", weigher, said))
+        return made
+
+    def _corrections(self) -> list[Candidate]:
+        """Return proxy corrections of several strengths, given and searched."""
+        made = []
+        for gap, strength in product(self._priced, self._strengths):
+            model = ProxyCorrection(self._estimator, **self._seeded, strengths={gap: strength})
+            said = f"Predict by a proxy correction of strength {strength:g} for {_spaced(gap)}"
+            made.append(self._one(f"correction, {_spaced(gap)} {strength:g}", model, said))
+        for drop in _DROPS:
+            model = ProxyCorrection(self._estimator, **self._searched(drop))
+            said = f"Predict by a proxy correction, for at most {drop:g} of accuracy"
+            made.append(self._one(f"correction, searched for {drop:g}", model, said))
+        return made
+
+    @property
+    def _priced(self) -> tuple[str, ...]:
+        """The gaps that strengths are given for."""
+        return (
+            ("demographic_parity",)
+            if self._aim == "demographic_parity"
+            else ("demographic_parity", "equal_opportunity")
+        )
+
+    def _searched(self, drop: float) -> dict[str, Any]:
+        return {**self._seeded, "minimize": self._aim, "max_accuracy_drop": drop}
+
+    @property
+    def _seeded(self) -> dict[str, Any]:
+        return {**self._who, "positive": self.positive, "random_state": self.template.random_state}
+
+    def _cells(self) -> list[Candidate]:
+        """Return edits of several thresholds: all or towards parity, by risk or gap, with weights or not."""
+        made = []
+        for threshold in _THRESHOLDS:
+            made += [
+                self._edits(threshold, drop=False),
+                self._edits(threshold, drop=False, rows="edited"),
+                self._edits(threshold, drop=False, direction="parity"),
+                self._edits(threshold, direction="parity"),
+                self._edits(threshold, direction="parity", weights=Reweigher(**self._who)),
+                self._edits(threshold, direction="parity", game="gap"),
+                self._edits(threshold, direction="parity", game="gap", weights=Reweigher(**self._who)),
+            ]
+        # Of those that differ in nothing but a column that is not there, one is enough.
+        return list({one.name: one for one in made if one.model is not None}.values())
+
+    def _edits(
+        self,
+        threshold: float,
+        *,
+        game: str = "risk",
+        direction: str | None = None,
+        rows: str | None = None,
+        weights: Any = None,
+        drop: bool = True,
+    ) -> Candidate:
+        """Return the candidate that edits cells."""
+        drop = drop and not self.is_beside
+        explainer = clone(make_explainer(self.template.explainer)).set_params(game=game)
+        if self.positive is not None:
+            explainer.set_params(positive=self.positive)
+        chosen = {
+            "selector": Threshold(threshold, relative=True),
+            "explainer": explainer,
+            "constraints": clone(make_constraints(self.template.constraints)).set_params(direction=direction),
+            "counterfactuals": None if self.is_beside else rows,
+            "estimator": None,
+        }
+        model = FairSHAPClassifier(
+            with_params(self.template, **chosen), self._estimator, weights=weights, drop_sensitive=drop
+        )
+        parts = [f"cells {threshold:g}"]
+        parts += ["towards parity"] if direction else []
+        parts += ["gap game"] if game == "gap" else []
+        parts += ["counterfactuals of edited rows"] if chosen["counterfactuals"] else []
+        parts += ["reweighing"] if weights is not None else []
+        parts += ["column dropped"] if drop else []
+        what = "gap" if game == "gap" else "risk"
+        said = f"Edit the cells that carry {threshold:g} times the mean {what} or more"
+        said += " in rows where that narrows the gap" if direction else ""
+        more = ["add the edited rows with the attribute switched"] if chosen["counterfactuals"] else []
+        more += ["weight the rows by group and label"] if weights is not None else []
+        more += ["drop the sensitive column"] if drop else []
+        return self._one(", ".join(parts), model, " and ".join([said, *more]))
+
+    def _peers(self) -> list[Candidate]:
+        """Return the reductions and thresholds of fairlearn, if it is installed."""
+        if find_spec("fairlearn") is None:
+            return []
+        made, params = [], {**self._seeded, "constraint": self._aim}
+        reduction = "Train under a constraint (fairlearn's {})"
+        for eps in _TOLERANCES[:1]:
+            model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
+            said = reduction.format("ExponentiatedGradient")
+            made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
+        model = ReductionClassifier(self._estimator, **params, method="grid_search", grid_size=10)
+        made.append(self._one("grid search", model, reduction.format("GridSearch")))
+        for tol in () if self.is_beside else _TOLERANCES:
+            model = ThresholdClassifier(self._estimator, **params, tol=tol)
+            said = "Give each group a threshold of its own (fairlearn's ThresholdOptimizer)"
+            made.append(self._one(f"thresholds by group {tol:g}", model, said))
+        return made
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
