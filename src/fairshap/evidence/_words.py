@@ -135,7 +135,9 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
         said += f" and changes the decision for {percent(treatment.flip_rate.value)} of people"
     said += "."
     if treatment.is_noise:
-        said += f" That cannot be told from what a shuffled column does ({points(treatment.noise_level)})."
+        noise = treatment.noise_level
+        shown = points(noise) if treatment.unit == "probability" else f"{noise:,.4g}"
+        said += f" That cannot be told from what a shuffled column does ({shown})."
     return said
 
 
