@@ -508,7 +508,10 @@ def test_an_attribute_beside_the_table_is_reported():
     model = FairSHAP(LogisticRegression(), privileged="m", threshold=0.005, random_state=0)
     model.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])
     report = model.report()
-    assert "so no retrained model sees it" in report.html
+    # The models that would be deployed do not see it.
+    assert not report.setting.sees_attribute
+    assert report.data.measure_lines()["dr"]["after"][0] == 0
+    assert "changes nothing, by construction" in report.html
     assert "by <strong><bdi>sex</bdi></strong>" in report.html
 
 
