@@ -1,7 +1,7 @@
 # The three commands: `make demo`, `make test` and `make paper`. All make `.venv` first, and install nothing outside it.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
-# demo: what `pip install fairshap[report]` brings. dev: everything that tests and benchmarks need.
+# demo: what `pip install fairshap[cli]` brings. dev: everything that tests and benchmarks need.
 WITH ?= dev
 BIN := .venv/bin
 
@@ -15,7 +15,7 @@ setup:
 		echo "Installing fairshap ($(WITH)) into .venv"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1" && \
 		if [ "$(WITH)" = dev ]; then group="--group dev"; fi && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$group --editable ".[report]" && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$group --editable ".[cli]" && \
 		touch $$stamp; \
 	fi
 

@@ -16,13 +16,15 @@ PUBLIC = {
         match MatchPlan NearestMatcher TransportMatcher
         explain Explainer Explanation
         select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative
+        audit Evidence
         evaluate tune budget_curve holdout_check
         ColumnEncoder
-        attribution datasets edits exceptions matching metrics mitigation model_selection
+        attribution datasets edits evidence exceptions matching metrics mitigation model_selection
     """,
     "fairshap.attribution": "explain Explainer Explanation",
     "fairshap.datasets": "Dataset load make_biased names",
     "fairshap.edits": "select_edits Edits EditConstraints Selector Threshold Budget OptimalSubset Iterative",
+    "fairshap.evidence": "audit Evidence evidence_schema",
     "fairshap.matching": "match MatchPlan Matcher NearestMatcher TransportMatcher Diagnostics",
     "fairshap.metrics": """
         discriminative_risk demographic_parity_difference equal_opportunity_difference

@@ -1,3 +1,4 @@
+import threading
 import warnings
 
 import numpy as np
@@ -6,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from xgboost import XGBClassifier
 
 from fairshap import FairSHAP, MatchPlan, _messages, datasets, explain
-from fairshap._messages import Progress
+from fairshap._messages import Progress, heartbeat
 from fairshap.attribution import _explain
 from fairshap.cli._options import RunOptions
 from fairshap.cli._output import Output
@@ -29,7 +30,8 @@ def clock(monkeypatch) -> Clock:
     return clock
 
 
-def test_a_bar_says_how_far_long_work_is(clock, capsys):
+def test_a_bar_says_how_far_long_work_is(clock, capsys, monkeypatch):
+    monkeypatch.setattr(_messages, "_is_interactive", lambda: True)
     with Progress("Matching", total=10.0, verbose=1) as progress:
         for _ in range(4):
             clock.now += 1.0
@@ -40,6 +42,34 @@ def test_a_bar_says_how_far_long_work_is(clock, capsys):
     assert "80%" in shown.err
     assert "100 rows/s" in shown.err
     assert "left" in shown.err
+
+
+def test_in_a_pipe_a_line_says_so_every_ten_seconds(clock, capsys):
+    Progress.last_line = 0.0
+    clock.now = 100.0
+    with Progress("Matching", total=100.0, verbose=1) as progress:
+        for _ in range(30):
+            clock.now += 1.0
+            progress.advance(rows=100, work=1.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "fairshap: Matching: 10% in 10 s, about 90 s left",
+        "fairshap: Matching: 20% in 20 s, about 80 s left",
+        "fairshap: Matching: 30% in 30 s, about 70 s left",
+    ]
+    assert Progress.running == []
+
+
+def test_a_heartbeat_speaks_where_no_piece_of_work_ends(monkeypatch, capsys):
+    monkeypatch.setattr(_messages, "_BETWEEN", 0.01)
+    wanted, said = threading.Event(), threading.Event()
+    monkeypatch.setattr(Progress, "say", lambda text: (capture.append(text), said.set()))
+    capture: list[str] = []
+    with heartbeat(wanted.is_set), Progress("Tuning", total=4.0, verbose=1):
+        assert not capture
+        wanted.set()
+        assert said.wait(30)
+    assert capture[0].startswith("Tuning: ")
+    assert capture[0].endswith(" so far")
 
 
 @pytest.mark.parametrize(("verbose", "seconds"), [(0, 60.0), (1, 2.0)])
@@ -100,6 +130,7 @@ def test_the_command_prints_a_warning_when_it_comes(capsys):
 
 def test_the_sampler_shows_a_bar(monkeypatch, capsys):
     monkeypatch.setattr(_messages, "_PATIENCE", -1.0)
+    monkeypatch.setattr(_messages, "_is_interactive", lambda: True)
     d = datasets.make_biased(3000, random_state=0)
     fs = FairSHAP(
         XGBClassifier(n_estimators=5),

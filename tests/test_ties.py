@@ -147,7 +147,7 @@ def test_both_routes_have_the_same_audit(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(_explain, "_SMALL", small)
         assert run([*command, "--threshold", "0.05"]) == 0
         found = json.loads(capsys.readouterr().out)
-        columns = {(line["column"], line["cells"]) for line in found["columns"]}
+        columns = {(line["column"], line["cells"]) for line in found["evidence"]["treatment"]["columns"]}
         audits.append((columns, [(line["row"], line["column"], line["reference"]) for line in found["rows"]]))
     assert audits[0] == audits[1]
     assert any(n_cells for _, n_cells in audits[0][0])

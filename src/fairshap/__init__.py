@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         attribution,
         datasets,
         edits,
+        evidence,
         exceptions,
         matching,
         metrics,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         select_edits,
     )
     from fairshap.estimators import FairSHAP
+    from fairshap.evidence import Evidence, audit
     from fairshap.matching import MatchPlan, NearestMatcher, TransportMatcher, match
     from fairshap.model_selection import budget_curve, evaluate, holdout_check, tune
     from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
@@ -45,6 +47,7 @@ _NAMES = {
     "matching": "match MatchPlan NearestMatcher TransportMatcher",
     "attribution": "explain Explainer Explanation",
     "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
+    "evidence": "audit Evidence",
     "model_selection": "evaluate tune budget_curve holdout_check",
     "_models": "ColumnEncoder",
 }
@@ -68,6 +71,8 @@ __all__ = [
     "Budget",
     "OptimalSubset",
     "Iterative",
+    "audit",
+    "Evidence",
     "evaluate",
     "tune",
     "budget_curve",
@@ -76,6 +81,7 @@ __all__ = [
     "attribution",
     "datasets",
     "edits",
+    "evidence",
     "exceptions",
     "matching",
     "metrics",

@@ -3,11 +3,13 @@
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Self, TypeGuard, TypeVar
+from threading import Event, Thread
+from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -16,8 +18,8 @@ from fairshap.exceptions import FairshapWarning, InputError, MissingExtraError, 
 # People say one and the column says the other.
 _SYNONYMS = {"gender": "sex", "sex": "gender", "ethnicity": "race", "race": "ethnicity"}
 
-# Seconds after which a bar appears: shorter work needs none.
-_PATIENCE = 2.0
+# Seconds after which a bar appears: shorter work needs none; and between two lines where there is no bar.
+_PATIENCE, _BETWEEN = 2.0, 10.0
 # Seconds from which on a warning says how long work will take; the rows that are timed for that, more and
 # more at a time, and the seconds that make it clear before all of these are timed.
 _LONG, _TIMED, _SURE = 30.0, (100, 1_600, 25_600), 0.5
@@ -36,6 +38,11 @@ def listing(
     shown = [write(item) for item in items]
     more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
     return between.join(shown[:limit]) + more
+
+
+def quote_name(name: object) -> str:
+    """Return the name of the attribute in quotes, of several columns each by itself."""
+    return " and ".join(map(repr, name)) if isinstance(name, tuple) else repr(name)
 
 
 def did_you_mean(wanted: object, known: Sequence[Any]) -> str:
@@ -84,12 +91,15 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def warn(message: str, category: type[FairshapWarning], parameter: str | None = None) -> None:
-    """Give a warning that points at the line of the user's own code which led to it."""
+def warn(message: str, category: type[FairshapWarning], parameter: str | None = None, hint: str = "") -> None:
+    """Give a warning that points at the line of the user's own code which led to it.
+
+    The hint says what to do in Python; the command leaves it out.
+    """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("fairshap."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(category(message, parameter=parameter), stacklevel=level)
+    warnings.warn(category(message, parameter=parameter, hint=hint), stacklevel=level)
 
 
 def import_extra(module: str, what: str, extra: str, package: str | None = None) -> Any:
@@ -126,15 +136,21 @@ def in_threads(
 
 
 class Progress:
-    """A bar on standard error for long work, ``total`` in any unit, with the speed and the time left."""
+    """How far long work is, ``total`` in any unit: a bar on a terminal, else a line from time to time."""
+
+    #: Those that are under way, the innermost last; and when the last line was printed.
+    running: ClassVar[list["Progress"]] = []
+    last_line: ClassVar[float] = 0.0
 
     def __init__(self, what: str, total: float, verbose: int) -> None:
         self.what, self.total, self.verbose = what, total, verbose
         self.rows, self.work = 0, 0.0
-        self._bar: Any = None
+        self.bar: Any = None
+        self._has_bar: bool | None = None
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
+        self.running.append(self)
         return self
 
     def advance(self, rows: int, work: float) -> None:
@@ -142,15 +158,72 @@ class Progress:
         self.rows += rows
         self.work += work
         elapsed = time.monotonic() - self._start
-        if self._bar is None and self.verbose and elapsed > _PATIENCE:
-            self._bar = _bar(self.what, self.total)
-        if self._bar is not None:
-            speed = f"{self.rows / elapsed:,.0f} rows/s"
-            self._bar.update(self._bar.task_ids[0], completed=self.work, speed=speed)
+        if not self.verbose or elapsed <= _PATIENCE:
+            return
+        if self._has_bar is None:
+            self._has_bar = _is_interactive()
+        if not self._has_bar:
+            if elapsed >= _BETWEEN:
+                self.say(self.status())
+            return
+        self.bar = self.bar or _bar(self.what, self.total)
+        self.bar.update(self.bar.task_ids[0], completed=self.work, speed=f"{self.rows / elapsed:,.0f} rows/s")
+
+    def status(self) -> str:
+        """Return how far the work is, in words."""
+        elapsed = time.monotonic() - self._start
+        if not self.work:
+            return f"{self.what}: {_clock(elapsed)} so far"
+        left = elapsed * (self.total / self.work - 1)
+        return f"{self.what}: {self.work / self.total:.0%} in {_clock(elapsed)}, about {_clock(left)} left"
+
+    @classmethod
+    def say(cls, text: str) -> None:
+        """Print a line on standard error, unless one was printed a short time ago."""
+        now = time.monotonic()
+        if now - cls.last_line >= _BETWEEN:
+            cls.last_line = now
+            print(f"fairshap: {text}", file=sys.stderr, flush=True)
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self.running.remove(self)
+        if self.bar is not None:
+            self.bar.stop()
+
+
+@contextmanager
+def heartbeat(is_wanted: Callable[[], bool]) -> Iterator[None]:
+    """Print a line from time to time on standard error while no bar shows that work goes on."""
+    done, start = Event(), time.monotonic()
+
+    def beat() -> None:
+        while not done.wait(_BETWEEN):
+            running = list(Progress.running)
+            if is_wanted() and not any(one.bar for one in running):
+                Progress.say(
+                    running[-1].status() if running else f"at work for {_clock(time.monotonic() - start)}"
+                )
+
+    Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _clock(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _is_interactive() -> bool:
+    """Say whether a bar can be drawn on standard error."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
 
 
 class Forecast:
@@ -184,9 +257,10 @@ class Forecast:
             warn(
                 f"explaining will take about {left}: the model is called about up to "
                 f"{rows:,.0f} rows, because {self.why}. Faster are a model that fairshap reads (trees, "
-                "linear models, and models made of these), feature_groups, and estimates of more rows, such "
-                "as by Explainer(max_exact=5, n_permutations=16).",
+                "linear models, and models made of these) and fewer columns.",
                 SlowWarning,
+                hint="So are feature_groups, and estimates of more rows, such as by Explainer(max_exact=5, "
+                "n_permutations=16).",
             )
 
 

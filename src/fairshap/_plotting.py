@@ -147,7 +147,7 @@ def draw_limits(parts: dict[str, tuple[Floats, ...]], performance: str, axes: An
 
 def draw_fairness(names: Sequence[str], sides: Sequence[Floats], ax: Any = None) -> Any:
     """Draw metrics of one model, or before and after; a side has their values and ends of intervals."""
-    ax = new_axes(1, ax, size=(7.0, 0.62 * len(names) + 0.9))
+    ax = new_axes(1, ax, size=(5.0, 0.62 * len(names) + 0.9))
     places = np.arange(len(names))[::-1]
     looks = [(0.14, ORANGE, "s", "before"), (-0.14, BLUE, "o", "after")]
     if len(sides) == 1:
@@ -169,7 +169,7 @@ def draw_columns(
     names: Sequence[str], phi: Floats, side: Sides, sides: Sequence[str], threshold: float, ax: Any = None
 ) -> Any:
     """Draw the attributions of each column as a swarm, the unprivileged group above, the privileged below."""
-    ax = new_axes(1, ax, size=(7.0, 0.52 * len(names) + 1.3))
+    ax = new_axes(1, ax, size=(5.0, 0.52 * len(names) + 1.3))
     for group, color, direction in ((0, ORANGE, 1.0), (1, BLUE, -1.0)):
         points: list[Floats] = [np.empty((2, 0))]
         for k, place in enumerate(range(len(names))[::-1]):
@@ -184,7 +184,8 @@ def draw_columns(
     ax.set_yticks(range(len(names))[::-1], [as_label(name) for name in names])
     ax.set_xlabel("attribution (phi): what the column adds to the risk of a row")
     ax.tick_params(axis="y", length=0)
-    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, markerscale=2)
+    # Below each other: names of several groups are too long to stand side by side.
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1, markerscale=2)
     return ax
 
 
@@ -204,22 +205,44 @@ def thin(values: Floats, most: int = _MAX_POINTS) -> Floats:
 
 
 def draw_risks(before: Floats, after: Floats | None = None, ax: Any = None) -> Any:
-    """Draw the distribution of the risk over the rows, before and after, with a logarithmic count axis."""
-    ax = new_axes(1, ax, size=(7.0, 3.2))
-    top = max(part.max(initial=0.0) for part in (before, after) if part is not None)
-    bins = np.linspace(0, top or 1.0, 41)
-    looks: list[dict[str, Any]] = [
-        {"fill": True, "color": ORANGE, "alpha": 0.35, "label": "all rows" if after is None else "before"},
-        {"color": BLUE, "linewidth": 2, "label": "after"},
-    ]
-    for values, look in zip((before, after), looks, strict=True):
-        if values is not None:
-            look["label"] += f", mean {values.mean():.4g}" if len(values) else ", mean none"
-            ax.stairs(*np.histogram(values, bins), **look)
-    ax.set_yscale("symlog", linthresh=1)
-    ax.set(xlabel="discriminative risk of a row", ylabel="rows (log scale)", ylim=(0, None))
+    """Draw the share of rows that have at least some risk, before and after."""
+    ax = new_axes(1, ax, size=(5.0, 3.2))
+    looks = [(before, ORANGE, "all rows" if after is None else "before"), (after, BLUE, "after")]
+    for values, color, label in looks:
+        if values is None:
+            continue
+        label += f", mean {values.mean():.4g}" if len(values) else ", mean none"
+        # A point where the risk changes, and of many rows a few hundred.
+        risk = np.sort(values)
+        at: Any = np.unique(np.linspace(0, max(0, len(risk) - 1), 400).astype(np.int64)) if len(risk) else []
+        shares = 100 * (1 - np.asarray(at) / max(1, len(risk)))
+        ax.step(risk[at] if len(risk) else [], shares, color=color, linewidth=2, where="pre", label=label)
+    ax.set(xlabel="discriminative risk of a row", ylabel="rows with at least that risk (%)", ylim=(0, 102))
+    ax.set_xlim(0, None)
+    ax.grid(color=GREY, alpha=0.25, linewidth=0.8)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
+    return ax
+
+
+def draw_outcomes(
+    names: Sequence[str], ends: Floats, label: str, line: float | None = None, ax: Any = None
+) -> Any:
+    """Draw a rate of each group with a line to compare with; ``ends`` has values and ends of intervals."""
+    ax = new_axes(1, ax, size=(5.0, 0.36 * len(names) + 1.3))
+    value, low, high = ends
+    places = np.arange(len(names))[::-1]
+    ax.hlines(places, low, high, BLUE, linewidth=2)
+    ax.plot(value, places, "o", color=BLUE, markersize=6)
+    if line is not None and np.isfinite(line):
+        said = "four fifths of the highest rate"
+        ax.axvline(line, color=ORANGE, linestyle="--", linewidth=1.2, label=said)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    ax.set_yticks(places, [as_label(name) for name in names])
+    _tidy(ax, len(names))
+    ax.set_xlabel(as_label(label) if len(label) > 60 else label.replace("$", r"\$"))
+    ax.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.8)
+    ax.tick_params(axis="y", length=0)
     return ax
 
 
@@ -227,7 +250,7 @@ def draw_thresholds(
     thresholds: Sequence[float], cells: Sequence[int], risk: Sequence[float], chosen: int, ax: Any = None
 ) -> Any:
     """Draw the mean risk of the model against the number of cells that would change."""
-    ax = new_axes(1, ax, size=(7.0, 2.9))
+    ax = new_axes(1, ax, size=(5.0, 2.9))
     ax.plot(cells, risk, "o-", color=BLUE, markersize=4)
     if chosen >= 0:
         label = f"threshold {thresholds[chosen]:.3g}"

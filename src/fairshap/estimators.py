@@ -2,7 +2,7 @@
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -30,7 +30,7 @@ from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning
 from fairshap.matching._match import Matching, match_rows
 
 if TYPE_CHECKING:
-    from fairshap.report import Report
+    from fairshap.evidence import Evidence
 
 # What a fitted sampler knows of single rows, and the model, which may hold rows itself.
 _OF_ROWS = ("model_", "explanation_", "edits_", "counterfactual_of_", "sample_weight_", "_evidence")
@@ -333,17 +333,14 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         positive: Any = None,
         evaluation: Any = None,
         tuning: Any = None,
-        audit: bool = False,
-        title: str = "Fairness report",
-        command: str | None = None,
-        checksum: str | None = None,
-        note: str | None = None,
-        redact: bool = False,
-    ) -> "Report":
-        """Return a report on the repair, or an audit: one page of HTML that needs nothing else.
+        fail_if: Iterable[str] = (),
+        **about: Any,
+    ) -> "Evidence":
+        """Return the evidence of the repair: what was unfair, what was changed, and what that did.
 
-        It needs Jinja2 and matplotlib, the extra ``report``. The page holds values of single rows unless it
-        is redacted. In a notebook it is shown in place.
+        ``.write("report.html")`` writes it as one page, which needs Jinja2 and matplotlib, the extra
+        ``report``; ``.md``, ``.json`` and ``.pdf`` are other forms. The page holds values of single rows
+        unless it is redacted. In a notebook it is shown in place.
 
         Parameters
         ----------
@@ -355,23 +352,13 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         sensitive_features_test : array-like, optional
             The sensitive attribute of the held-out set, if it is beside the table.
         positive : label, optional
-            The positive label; by default the larger of two.
+            The favorable label; by default the larger of two.
         evaluation : Evaluation, optional
             What :func:`fairshap.evaluate` returned, whose first two methods are shown as before and after.
         tuning : Tuning, optional
             The search that the repair came from; see :func:`fairshap.tune`.
-        audit : bool, default=False
-            Whether to describe the table and the model without a repair. Nothing is retrained.
-        title : str
-            The page's title.
-        command : str, optional
-            What reproduces the result; by default the Python call.
-        checksum : str, optional
-            The checksum of the data's file; by default one of the table's cells.
-        note : str, optional
-            What to say at the top of the page, such as where the table comes from.
-        redact : bool, default=False
-            Whether the values and labels of single rows are left out.
+        fail_if, **about
+            As of :func:`fairshap.audit`; also ``ledger`` and ``repaired``, the SHA-256 of these files.
 
         Examples
         --------
@@ -382,7 +369,7 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
         >>> "<title>A biased table</title>" in report.html
         True
         """
-        from fairshap.report import report_repair
+        from fairshap.evidence._repair import audit_repair
 
         check_is_fitted(self)
         if self.explanation_.game != "risk":
@@ -391,9 +378,10 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
                 "Explainer(game='risk'). explanation_.frame() and explanation_.plot() show the gap.",
                 parameter="explainer",
             )
-        page = {"title": title, "command": command, "checksum": checksum, "note": note, "redact": redact}
-        beside = sensitive_features_test
-        return report_repair(self, X_test, y_test, beside, positive, evaluation, tuning, audit, page)
+        files = {name: about.pop(name, "") for name in ("ledger", "repaired")}
+        about = {"title": "Fairness report", **about}
+        held_out = (X_test, y_test, sensitive_features_test, positive, evaluation, tuning)
+        return audit_repair(self, *held_out, fail_if, about, **files)
 
     # The steps, for everything that repairs: fit_resample, tuning, the report.
 

@@ -20,11 +20,15 @@ An error or a warning about a parameter has its name as ``.parameter``.
 
 
 class _About(Exception):  # noqa: N818
-    """Has the name of the parameter that it is about, None if there is none."""
+    """Has the name of the parameter that it is about, None if there is none, and a hint for Python."""
 
-    def __init__(self, *args: object, parameter: str | None = None) -> None:
+    def __init__(self, *args: object, parameter: str | None = None, hint: str = "") -> None:
         super().__init__(*args)
         self.parameter = parameter
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.hint}".rstrip()
 
 
 class FairshapError(_About):

@@ -1,5 +1,8 @@
+import os
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -59,9 +62,39 @@ def refuse(capsys):
         assert run_here([str(arg) for arg in args]) == code
         said = capsys.readouterr()
         assert said.out == ""
-        # Before it there may be notes on what was inferred.
+        # Before it there may be notes on how the table was read.
         *notes, last = said.err.splitlines()
-        assert all(line.startswith(("fairshap: column", "fairshap: positive")) for line in notes), said.err
+        assert all(line.startswith(("fairshap: ", "  ")) for line in notes), said.err
         return last.removeprefix("fairshap: ")
+
+    return command
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    """Return a function that runs the command on a terminal of some width, and gives what is shown."""
+    pty = pytest.importorskip("pty")
+
+    def command(*args, width=80, typed="", code=0):
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, width))
+        environment = {**os.environ, "TERM": "dumb", "NO_COLOR": "1"}
+        environment.pop("COLUMNS", None)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairshap", *map(str, args)],
+            **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+            cwd=tmp_path,
+            env=environment,
+        )
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        shown = b""
+        # At its end the terminal is gone, which is an error to whoever reads it.
+        with suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                shown += part
+        os.close(ours)
+        assert process.wait() == code, shown.decode()
+        return shown.decode().replace("\r\n", "\n")
 
     return command

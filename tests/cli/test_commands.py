@@ -19,7 +19,7 @@ from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
 from tests.cli.conftest import FEW, WHO
 
-HEAD = {"fairshap", "schema", "command"}
+HEAD = {"fairshap", "schema", "command", "seed", "options", "messages"}
 FOLDS = {"folds", "repeats", "constant_accuracy"}
 
 
@@ -39,7 +39,7 @@ def test_a_repair_changes_the_edited_cells_and_no_other_byte(run, people, tmp_pa
     edits = Edits.read(tmp_path / "edits.csv")
     assert len(edits) > 0
     assert f"{len(edits):,} of 3,000 cells" in done.stdout.decode()
-    assert "positive label 'yes'" in done.stderr.decode()
+    assert "treating risk = yes as the FAVORABLE outcome; if not, --positive no" in done.stderr.decode()
     before, after = people.read_bytes().split(b"\r\n"), (tmp_path / "fair.csv").read_bytes().split(b"\r\n")
     changed = {k - 1 for k, (old, new) in enumerate(zip(before, after, strict=True)) if old != new}
     assert changed == set(edits.row.tolist())
@@ -61,16 +61,24 @@ def test_messages_are_kept_from_the_result_and_quiet_has_none(run, people):
     assert table.stdout.split(b"\r\n")[0] == people.read_bytes().split(b"\r\n")[0]
 
 
+def groups_of(found):
+    """Return the groups by the first attribute of an audit."""
+    return found["evidence"]["groupings"][0]["groups"]
+
+
 def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people):
     args = ["audit", people, *WHO, "--folds", 2, "--seed", 3]
     found = result(capsys, *args, "--jobs", 1)
-    assert found == result(capsys, *args, "--jobs", 2)
-    names = {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows", "report"}
-    names |= FOLDS
+    again = result(capsys, *args, "--jobs", 2)
+    assert (found["options"].pop("jobs"), again["options"].pop("jobs")) == (1, 2)
+    assert found["evidence"]["provenance"].pop("command") != again["evidence"]["provenance"].pop("command")
+    assert found == again
+    assert (found["seed"], found["options"]["folds"]) == (3, 2)
+    names = {"data", "model", "evidence", "rows", "report", "ll144"}
     assert set(found) == HEAD | names
     assert found["data"]["columns"]["code"] == "category"
-    assert {group["group"]: group["rows"] for group in found["groups"]}.keys() == {"male", "female"}
-    assert sum(group["rows"] for group in found["groups"]) == 300
+    assert {group["name"] for group in groups_of(found)} == {"male", "female"}
+    assert sum(group["rows"] for group in groups_of(found)) == 300
     assert len(found["rows"]) == 10
     risks = [row["risk"] for row in found["rows"]]
     assert risks == sorted(risks, reverse=True)
@@ -84,7 +92,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     assert set(found) == HEAD | {
         *("data", "model", "selector", "threshold", "edits", "rows_edited", "by_column"),
         *FOLDS,
-        *("before", "after", "change", "out", "ledger", "report"),
+        *("before", "after", "change", "helps", "instead", "out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
     for side in ("before", "after", "change"):
@@ -151,8 +159,53 @@ def test_an_audit_writes_a_report_and_changes_nothing(capsys, people, tmp_path):
     text = page.read_text()
     assert "Fairness audit of" in text
     assert "Nothing was changed." in text
-    assert f"{found['measures']['dr']:.4f}" in text
+    assert f"{found['evidence']['treatment']['risk']['value']:.4f}" in text
     assert people.read_bytes() == before
+
+
+def test_an_audit_has_several_forms_and_tables(capsys, people, tmp_path):
+    names = [str(tmp_path / name) for name in ("r.md", "r.json")]
+    args = [*FEW, "--folds", 2, "--by", "A. Person", "--purpose", "a test", "--ll144", tmp_path / "tables"]
+    found = result(capsys, "audit", people, *WHO, *args, "--report", ",".join(names))
+    written = json.loads((tmp_path / "r.json").read_text())
+    assert written == found["evidence"]
+    assert (written["provenance"]["by"], written["provenance"]["purpose"]) == ("A. Person", "a test")
+    assert (tmp_path / "r.md").read_text().startswith("# Fairness audit of")
+    assert found["ll144"] == [str(tmp_path / "tables" / "sex.csv")]
+
+
+def test_a_gate_fails_with_a_code_of_its_own(capsys, people, tmp_path):
+    args = ["audit", str(people), *WHO, *FEW, "--folds", "2", "--json"]
+    gates = tmp_path / "gates.toml"
+    gates.write_text('fail_if = ["accuracy < 0.01"]\n')
+    assert run_here([*args, "--gates", str(gates)]) == 0
+    capsys.readouterr()
+    assert run_here([*args, "--gates", str(gates), "--fail-if", "accuracy<1"]) == 3
+    said = capsys.readouterr()
+    assert "failed: accuracy < 1 (accuracy is 0." in said.err
+    found = json.loads(said.out)["evidence"]
+    assert [gate["passed"] for gate in found["gates"]] == [False, True]
+    assert not found["passed"]
+
+
+def test_gates_that_cannot_be_read_are_refused_before_any_work(refuse, people, tmp_path):
+    assert "is no condition" in refuse("audit", people, *WHO, "--fail-if", "impact_ratio")
+    gates = tmp_path / "gates.toml"
+    gates.write_text("impact_ratio = 0.8")
+    assert 'such as fail_if = ["impact_ratio < 0.8"]' in refuse("audit", people, *WHO, "--gates", gates)
+
+
+def test_an_audit_needs_no_privileged_group_and_takes_weights(capsys, people):
+    table = ["--target", "risk", "--sensitive", "sex", "--folds", 2, *FEW]
+    found = result(capsys, "audit", people, *table, "--weights", "age")
+    assert found["data"]["privileged"] is None
+    assert "is taken for it" in found["evidence"]["setting"]["privileged_note"]
+    assert found["evidence"]["setting"]["is_weighted"]
+    assert "age" not in found["evidence"]["setting"]["columns"]
+    frame = pd.read_csv(people)
+    share = frame.groupby("sex")["age"].sum() / frame["age"].sum()
+    for group in groups_of(found):
+        assert group["share"] == pytest.approx(share[group["name"]])
 
 
 @pytest.mark.parametrize("family", ["plain", "cells"])
@@ -275,17 +328,19 @@ def test_several_sensitive_columns_ranges_and_labels(capsys, people):
     assert found["data"]["privileged"] == ["male", "own"]
     found = result(capsys, "audit", people, *table, "-s", "age", "-p", "30..60")
     assert found["data"]["privileged"] == "[30.0, 60.0]"
-    assert {group["group"] for group in found["groups"]} == {"[30.0, 60.0]", "others"}
+    assert {group["name"] for group in groups_of(found)} == {"in [30.0, 60.0]", "not in [30.0, 60.0]"}
     found = result(capsys, "audit", people, *table, "-s", "age", "-p", "27..27")
-    assert {group["group"]: group["rows"] for group in found["groups"]}["[27.0, 27.0]"] == (
-        pd.read_csv(people)["age"] == 27
-    ).sum()
+    rows = {group["name"]: group["rows"] for group in groups_of(found)}
+    assert rows["in [27.0, 27.0]"] == (pd.read_csv(people)["age"] == 27).sum()
     # Of several labels one is compared with the rest.
     table[1] = "job"
     found = result(capsys, "audit", people, *table, "-s", "sex", "-p", "male", "--positive", "2")
-    assert sum(group["rows"] * group["base_rate"] for group in found["groups"]) == pytest.approx(
-        (pd.read_csv(people)["job"] == 2).sum()
-    )
+    (table,) = found["evidence"]["groupings"][0]["labels"]
+    counted = [
+        group["rows"] * line["base_rate"]["value"]
+        for group, line in zip(groups_of(found), table["outcomes"], strict=True)
+    ]
+    assert sum(counted) == pytest.approx((pd.read_csv(people)["job"] == 2).sum())
 
 
 def test_output_that_nobody_reads_on_is_no_error(people):

@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import joblib
@@ -47,15 +48,18 @@ def test_a_fitted_model_is_asked_as_it_is(capsys, people, models, name):
     folder, X, fitted = models
     found = audit(capsys, people, *WHO, "--model", folder / name, "--trust-pickle")
     risk = metrics.discriminative_risk(fitted[name], X, sensitive="sex", privileged="male")
-    assert found["measures"]["dr"] == pytest.approx(risk, abs=1e-6)
-    assert not found["rows_held_out"]
+    assert found["evidence"]["treatment"]["risk"]["value"] == pytest.approx(risk, abs=1e-6)
+    assert found["evidence"]["setting"]["folds"] is None
+    provenance = found["evidence"]["provenance"]
+    assert not provenance["is_stand_in"]
+    assert provenance["model_sha256"] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_a_name(capsys, people, name):
     few = ["--drop", "credit_amount,duration,purpose,age"]
     found = audit(capsys, people, *WHO, "--model", name, "--folds", 2, "--jobs", 1, *few)
-    assert 0.5 < found["measures"]["accuracy"] < 1
+    assert 0.5 < found["evidence"]["performance"]["accuracy"]["value"] < 1
 
 
 def test_a_repair_by_a_model_file_is_measured_with_what_is_retrained(capsys, people, models, tmp_path):
@@ -80,10 +84,10 @@ def test_model_files_that_cannot_be_used_are_told(refuse, people, models, tmp_pa
     assert "there is no model file" in refuse("audit", people, *WHO, "-m", tmp_path / "none.ubj")
     assert "never retrained" in refuse("evaluate", people, *WHO, "-m", folder / "m.json")
     other = tmp_path / "other.csv"
-    other.write_text(
-        "\n".join(f"{line},{k}" for k, line in enumerate(["more", *people.read_text().splitlines()][1:]))
-    )
-    assert "--drop 0" in refuse("audit", other, *WHO, "-m", folder / "m.json", "-q")
+    # Every other row has another value: a column that counts the rows would be left out by itself.
+    lines = people.read_text().splitlines()
+    other.write_text("\n".join(f"{line},{k % 2 if k else 'more'}" for k, line in enumerate(lines)))
+    assert "--drop more" in refuse("audit", other, *WHO, "-m", folder / "m.json", "-q")
 
 
 def test_a_model_file_is_never_overwritten(refuse, people, models, tmp_path):
@@ -111,9 +115,20 @@ def test_a_model_that_breaks_off_or_is_of_another_kind_is_refused(refuse, people
         "half.txt": "is not a whole model that LightGBM has saved",
         "none.txt": "is not a whole model that LightGBM has saved",
         "number.json": "holds no model that can be read: TypeError",
-        "unseen.json": "does not take 'sex', the sensitive column",
     }.items():
         assert words in refuse("audit", people, *WHO, "--model", tmp_path / name)
+    said = refuse("repair", people, *WHO, "--model", tmp_path / "unseen.json", "--out", tmp_path / "x.csv")
+    assert "does not take 'sex', the sensitive column" in said
+
+
+def test_a_model_that_does_not_take_the_attribute_is_audited(capsys, people, models, tmp_path):
+    X = models[1]
+    model = xgboost.XGBClassifier(n_estimators=2, enable_categorical=True)
+    model.fit(X.drop(columns="sex"), [k % 2 for k in range(len(X))]).save_model(tmp_path / "unseen.json")
+    found = audit(capsys, people, *WHO, "--model", tmp_path / "unseen.json")["evidence"]
+    assert not found["setting"]["sees_attribute"]
+    assert found["treatment"]["risk"]["value"] == 0
+    assert "changes nothing, by construction" in found["answers"]["what_was_unfair"]
 
 
 def test_numbers_stay_standardised_without_the_only_column_of_words(run, tmp_path):

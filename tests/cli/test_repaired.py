@@ -99,7 +99,7 @@ def test_an_unrepaired_table_gives_no_warning(told, people, repaired, tmp_path):
         found, said = told("audit", args[0], *AUDIT, *args[1:])
         assert found["data"]["repaired"] is False
         assert found["data"]["repair"] is None
-        assert "repaired" not in said
+        assert "repaired" not in said.replace(str(tmp_path), "")
     assert EDITED not in html.unescape(page.read_text())
 
 
@@ -139,8 +139,8 @@ def test_a_ledger_that_is_given_must_be_one_and_is_not_overwritten(refuse, peopl
     assert "there is no ledger" in refuse("audit", people, *AUDIT, "--edits", tmp_path / "none.csv")
     assert "is not a ledger of fairshap" in refuse("audit", people, *AUDIT, "--edits", people)
     before = ledger.read_bytes()
-    said = refuse("audit", people, *AUDIT, "--edits", ledger, "--report", ledger, "--force")
-    assert "never overwritten" in said
+    said = refuse("audit", people, *AUDIT, "--edits", ledger, "--report", ledger, "--force", code=2)
+    assert "tells no form" in said
     assert ledger.read_bytes() == before
 
 

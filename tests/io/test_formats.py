@@ -232,7 +232,7 @@ def workbook(tmp_path):
     return path
 
 
-def test_the_values_of_a_workbook_s_first_sheet_are_read_and_written(workbook, tmp_path):
+def test_a_workbook_is_written_with_its_formats_and_sheets(workbook, tmp_path):
     out = tmp_path / "out.xlsx"
     # What openpyxl writes has no values of formulas: nobody has calculated them.
     source = _io.read(workbook, drop=["sum"])
@@ -245,12 +245,17 @@ def test_the_values_of_a_workbook_s_first_sheet_are_read_and_written(workbook, t
     assert kinds == ["numeric", "numeric", "category"]
     cells = [(0, "code", 1), (1, "n", 0), (0, "when", 1), (0, "mixed", 1), (1, "flag", 0), (0, "n", 2)]
     write(source, out, edits_of(source, cells))
-    assert [list(line) for line in openpyxl.load_workbook(out).active.iter_rows(values_only=True)] == [
-        ["code", "n", "sum", "when", "mixed", "flag"],
-        ["012", None, None, datetime(2021, 1, 1), "x", "True"],
-        ["012", 1, None, datetime(2021, 1, 1), "x", "True"],
-        ["012", None, None, None, None, "True"],
+    book = openpyxl.load_workbook(out)
+    assert [list(line) for line in book.active.iter_rows(values_only=True)] == [
+        [None] * 7,
+        ["code", "n", "sum", "when", None, "mixed", "flag"],
+        ["012", None, None, datetime(2021, 1, 1), None, "x", True],
+        [None] * 7,
+        ["012", 1, None, datetime(2021, 1, 1), None, "x", True],
+        ["012", None, None, None, None, "NA", True],
     ]
+    assert book.active["A3"].font.bold
+    assert book["notes"]["B2"].value == "stays"
     with pytest.raises(FileFormatError, match="the first is 'x' in row 5 of the sheet"):
         _io.read(workbook, drop=["sum"], numeric=["mixed"])
 

@@ -146,7 +146,7 @@ def test_groups_of_few_rows_are_pooled_and_named():
     a = ["p"] * 20 + ["q"] * 15 + ["r"] * 4 + ["s"] * 3
     table = Table.read(pd.DataFrame({"a": a}))
     assert Groups.read(table, (0,), "p").group.max() == 2
-    with pytest.warns(PooledGroupsWarning, match=r"the groups 'r', 's' have 4, 3 rows, .*min_group_size=5"):
+    with pytest.warns(PooledGroupsWarning, match=r"the groups 'r', 's' have 4, 3 rows, some fewer than 5"):
         groups = Groups.read(table, (0,), "p", min_group_size=5)
     assert groups.group.max() == 1
     assert len(set(groups.group[35:])) == 1
@@ -163,7 +163,7 @@ def test_combinations_of_few_rows_are_pooled_by_default(people):
     X, y = people
     few = X.copy()
     few.loc[:2, ["sex", "race"]] = ["f", "s"]
-    with pytest.warns(PooledGroupsWarning, match=r"\('f', 's'\)"):
+    with pytest.warns(PooledGroupsWarning, match="the groups 'f / s', 'f / r'"):
         match(few, y, **BOTH)
 
 

@@ -5,12 +5,17 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import fairshap
 from fairshap import FairSHAP
 
 #: What a careless page would run, close or garble.
 SCRIPT = "</script><script>window.broken=1</script>"
 IMAGE = "<img src=x onerror=window.broken=2>"
 HOSTILE = [SCRIPT, IMAGE, "\"'`${1}{{7*7}}", "🙂 שלום \u202eevil", "line\nbreak \\ $x^2$ $", "long " * 400]
+
+
+#: An audit that finds the edits of the repair below.
+AUDIT = {"sensitive": "sex", "privileged": "m", "threshold": 0.005, "random_state": 0, "date": "2026-01-02"}
 
 
 def hostile_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -34,10 +39,10 @@ def fitted() -> FairSHAP:
 
 
 @pytest.fixture(scope="session")
-def audit(fitted):
-    return fitted.report(audit=True)
+def audit():
+    return fairshap.audit(LogisticRegression(), *hostile_table(), **AUDIT)
 
 
 @pytest.fixture(scope="session")
 def report(fitted):
-    return fitted.report(title=f"Hostile {SCRIPT}", command=f"fairshap {IMAGE}")
+    return fitted.report(title=f"Hostile {SCRIPT}", command=f"fairshap {IMAGE}", date="2026-01-02")

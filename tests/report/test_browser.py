@@ -98,7 +98,7 @@ def test_a_short_ledger_is_printed_whole(browser, tmp_path):
     model = FairSHAP(
         LogisticRegression(), sensitive="sex", privileged="m", selector=Budget(20), random_state=0
     )
-    report = model.fit(X, y).report(audit=True)
+    report = model.fit(X, y).report(X_test=X, y_test=y)
     report.write(tmp_path / "report.html")
     browser.get((tmp_path / "report.html").as_uri())
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -106,7 +106,7 @@ def test_a_short_ledger_is_printed_whole(browser, tmp_path):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert len(column(browser, 0)) == len(model.edits_) == 20
     assert said.startswith("Every edit: the cell")
-    assert said.endswith("and the reference row.")
+    assert said.endswith("and the reference row. Rows are counted from 0.")
 
 
 def test_the_ledger_is_searched_and_sorted(page, fitted):

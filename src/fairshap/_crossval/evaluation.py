@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from fairshap._crossval.folds import Folds, Predictions
 from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, critical_value, is_compared
-from fairshap._messages import did_you_mean, listing, warn
+from fairshap._messages import did_you_mean, listing, quote_name, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError, NoiseWarning
 from fairshap.metrics import rates, rates_of
@@ -178,6 +178,8 @@ class Evaluation:
         Which rows were held out, in a sentence.
     by : {"method", "name", "budget"}
         What the names are: the first column of every frame.
+    rows : HeldOut or None
+        Of methods, what each does on every held-out row, which evidence is made from.
     """
 
     names: tuple[Any, ...]
@@ -189,6 +191,7 @@ class Evaluation:
     folds: Folds | None = None
     how: str = ""
     by: Literal["method", "name", "budget"] = "method"
+    rows: HeldOut | None = None
 
     def __repr__(self) -> str:
         return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
@@ -207,6 +210,8 @@ class Evaluation:
         raw_dr = np.array([np.nanmean(np.concatenate(one)) for one in risks])
         nothing = np.zeros(len(names))
         known = {"edits": nothing, "share": nothing, **known}
+        if known.get("by", "method") == "method":
+            known["rows"] = HeldOut.of(models, len(groups))
         return cls(tuple(names), Measures.of(models, groups), raw_dr=raw_dr, how=how, **known)
 
     def only(self, names: Sequence[Any]) -> "Evaluation":
@@ -248,10 +253,11 @@ class Evaluation:
         if self.is_noise:
             warn(
                 f"The discriminative risk of {self.measures.risk:.3g} is indistinguishable from noise: "
-                f"with {attribute!r} shuffled among the rows, a model of the same kind has "
+                f"with {quote_name(attribute)} shuffled among the rows, a model of the same kind has "
                 f"{self.noise_level:.3g}. Edits against such a risk may only follow chance. More repeats "
-                "(n_repeats) give a clearer answer.",
+                "give a clearer answer.",
                 NoiseWarning,
+                parameter="n_repeats",
             )
 
     def frame(self) -> pd.DataFrame:

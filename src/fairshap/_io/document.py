@@ -3,9 +3,10 @@
 import bz2
 import gzip
 import lzma
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -31,6 +32,12 @@ _EXTENSIONS: dict[str, Format] = {
     ".pq": "parquet",
     ".xlsx": "excel",
 }
+
+# A cell that is no name: a number or a date.
+_NUMERIC = re.compile(r"[-+(]?\W?\d[\d.,:/' -]*\W?")
+_FOOTER = re.compile(
+    r"(?i)(grand |sub)?total|sums?\b|summe|gesamt|average|mean\b|median|count\b|source|notes?\b"
+)
 
 #: How bytes are compressed and restored, by the end of a file's name.
 _CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
@@ -81,12 +88,19 @@ def decompress(data: bytes, path: Path) -> bytes:
 # ---- documents
 
 
+class Note(NamedTuple):
+    """What is told of how a column was read: numbers, dates, missing, blanks, or something to check."""
+
+    topic: Literal["numbers", "dates", "missing", "blanks", "check"]
+    text: str
+
+
 class Inferred(NamedTuple):
-    """What a column was taken for; with a note for people, and the parameter of ``read`` that it names."""
+    """What a column was taken for, with notes for people, and the decimal sign that its cells prove."""
 
     kind: Kind
-    note: str = ""
-    parameter: str | None = None
+    notes: tuple[Note, ...] = ()
+    decimal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +122,23 @@ class Document(ABC):
     names: tuple[str, ...]
     #: Columns that only number the rows.
     index: tuple[str, ...] = ()
+    #: What is told of how the file was read.
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
-    def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
-        """Return a column and what it was taken for; ``asked`` overrides what would be inferred."""
+    def column(self, position: int, asked: Kind | None, expected: str = "") -> tuple[pd.Series, Inferred]:
+        """Return a column and what it was taken for.
+
+        ``asked`` overrides what would be inferred; ``expected`` is the decimal sign that other columns have.
+        """
+
+    def row_number(self, row: int) -> int:
+        """Return the number of a row as people count the rows of the file."""
+        return row + 1
 
     def set_names(self, names: Iterable[str], hint: str = "") -> None:
         """Take the names of the columns, numbering those without one; each must be there once."""
-        self.names = tuple(name if name.strip() else f"Unnamed: {k}" for k, name in enumerate(names))
+        self.names = tuple(" ".join(name.split()) or f"column {k + 1}" for k, name in enumerate(names))
         repeated = [name for name, count in Counter(self.names).items() if count > 1]
         if repeated:
             raise ColumnError(
@@ -134,6 +157,47 @@ class Document(ABC):
     def to_bytes(self, changes: Changes) -> bytes | None:  # noqa: ARG002
         """Return the file with some cells changed; None if it is written by its values alone."""
         return None
+
+
+def find_header(rows: Sequence[Sequence[str]]) -> int:
+    """Return which of a file's first rows holds the names of the columns: the first, if no other is clear.
+
+    Above it may stand a title, in rows with at most half as many cells as the rows below. Names are texts,
+    each of which is there once.
+
+    >>> find_header([["Hires of 2022", "", ""], ["id", "sex", "age"], ["1", "f", "31"], ["2", "m", "40"]])
+    1
+    """
+    counts = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    below = sorted(counts[len(counts) // 2 :])
+    usual = below[len(below) // 2] if below else 0
+    first = next((k for k, count in enumerate(counts) if count > max(1, usual / 2)), 0)
+    names = [cell.strip() for cell in rows[first] if cell.strip()] if first else []
+    is_clear = len(set(names)) == len(names) > 1 and not any(_NUMERIC.fullmatch(name) for name in names)
+    return first if is_clear else 0
+
+
+def count_footers(rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many of a file's last rows are no part of the table: sums and remarks below it.
+
+    >>> count_footers([["1", "f", "31", "yes"], ["Total", "", "71", ""], ["Source: HR", "", "", ""]], width=4)
+    2
+    """
+    count = 0
+    for row in reversed(rows):
+        texts = [cell.strip() for cell in row if cell.strip()]
+        is_remark = len(texts) == 1 and width > 3
+        if not is_remark and not (2 * len(texts) <= width and _FOOTER.match(texts[0] if texts else "")):
+            break
+        count += 1
+    return count
+
+
+def tell_footers(count: int) -> tuple[str, ...]:
+    """Return the note on rows below the table, if there are any."""
+    return (
+        (f"the last {f'{count} rows are' if count > 1 else 'row is'} no part of the table",) if count else ()
+    )
 
 
 def cell_text(value: Any) -> str:

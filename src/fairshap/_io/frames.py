@@ -2,9 +2,7 @@
 
 import io
 import re
-import warnings
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -14,10 +12,13 @@ from pyarrow import parquet
 
 from fairshap._frames import Kind, open_store
 from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, cell_text
-from fairshap._io.kinds import no_value, read_cells
+from fairshap._io.kinds import read_cells
 from fairshap._messages import import_extra
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError
+
+# Stands for a missing cell where an empty text is a value.
+_ABSENT = "\0"
 
 
 class ParquetDocument(Document):
@@ -43,7 +44,7 @@ class ParquetDocument(Document):
         codecs = {one.path_in_schema: one.compression.replace("UNCOMPRESSED", "NONE") for one in columns}
         self.options = {"row_group_size": group.num_rows, "compression": codecs}
 
-    def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
+    def column(self, position: int, asked: Kind | None, expected: str = "") -> tuple[pd.Series, Inferred]:  # noqa: ARG002
         """Return a column as pandas has it, text as categories."""
         name, cells = self.names[position], self.table.column(position)
         try:
@@ -67,13 +68,16 @@ class ParquetDocument(Document):
 
 def _to_pandas(cells: Any, name: str, asked: Kind | None) -> tuple[pd.Series, Inferred]:
     if cells.null_count == len(cells):
-        raise no_value(name)
+        return pd.Series(pd.Categorical([None] * len(cells)), name=name), Inferred(asked or "category")
     kind, plain = _kind(cells)
     if asked == "numeric" and kind == "category":
         plain = cells.cast(pa.int8()) if pa.types.is_boolean(cells.type) else cells
         texts = plain.cast(pa.string()).fill_null("")
         return read_cells(texts, name, asked, frozenset([""]), lambda row: f"row {row}")
     is_text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
+    if is_text and pc.any(pc.not_equal(pc.utf8_trim_whitespace(plain), plain)).as_py():
+        texts = plain.cast(pa.string()).fill_null(_ABSENT)
+        return read_cells(texts, name, "category", frozenset([_ABSENT]), str)
     if pa.types.is_dictionary(plain.type) or not (asked == "category" or is_text):
         series = plain.unify_dictionaries().to_pandas(date_as_object=False)
     else:
@@ -122,45 +126,26 @@ def _change(table: Any, changes: Changes, chosen: Ints) -> Any:
 
 
 class FrameDocument(Document):
-    """A table in memory, written by its values: a built-in one, or the first sheet of a workbook.
+    """A built-in table, written by its values."""
 
-    ``missing`` are the texts of a sheet that mean a missing cell; its other texts may be numbers.
-    """
+    format = "csv"
 
-    def __init__(self, frame: pd.DataFrame, source: str, missing: frozenset[str] | None = None) -> None:
-        self.frame, self.source, self.missing = frame, source, missing
-        self.format = "csv" if missing is None else "excel"
-        self.set_names(map(cell_text, frame.columns))
+    def __init__(self, frame: pd.DataFrame, source: str) -> None:
+        self.frame, self.source = frame, source
+        self.set_names(map(str, frame.columns))
 
-    def column(self, position: int, asked: Kind | None) -> tuple[pd.Series, Inferred]:
-        """Return a column as it is, or its texts as asked for or as from a text file."""
+    def column(self, position: int, asked: Kind | None, expected: str = "") -> tuple[pd.Series, Inferred]:  # noqa: ARG002
+        """Return a column as it is, or as asked for."""
         name, cells = self.names[position], self.frame.iloc[:, position]
-        series = pd.Series(cells.tolist(), name=name) if self.missing else cells
-        is_numeric = pd.api.types.is_any_real_numeric_dtype(series) or series.dtype.kind == "M"
-        kind: Kind = "numeric" if is_numeric else "category"
-        if asked in (None, kind) and series.notna().any() and (is_numeric or self.missing is None):
-            return series, Inferred(kind)
-        texts = pa.chunked_array([pa.array(map(cell_text, cells), pa.string())])
-        place = lambda row: f"row {self.frame.index[row] + 1} of the sheet"  # noqa: E731
-        return read_cells(texts, name, asked, self.missing or frozenset([""]), place)
+        kind: Kind = "numeric" if pd.api.types.is_any_real_numeric_dtype(cells) else "category"
+        if asked in (None, kind):
+            return cells, Inferred(kind)
+        return read_cells(texts_of(cells), name, asked, frozenset([""]), lambda row: f"row {row + 1}")
 
 
-def read_excel(raw: bytes, source: str, missing: frozenset[str]) -> FrameDocument:
-    """Return the values of the first sheet of a workbook; its first row that is not empty holds the names."""
-    import_extra("openpyxl", "reading and writing Excel workbooks", "excel")
-    with warnings.catch_warnings():
-        # It tells of features that are not values.
-        warnings.simplefilter("ignore")
-        try:
-            how: Any = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
-            sheet = pd.read_excel(io.BytesIO(raw), engine="openpyxl", **how)
-        except (BadZipFile, KeyError, ValueError, TypeError, OSError, SyntaxError) as error:
-            raise FileFormatError(f"{source!r} is not an Excel workbook that can be read: {error}") from error
-    sheet = sheet.dropna(how="all").dropna(how="all", axis=1)
-    if len(sheet) < 2:
-        what = "has the names of columns and no rows" if len(sheet) else "is empty"
-        raise FileFormatError(f"the first sheet of {source!r} {what}.")
-    return FrameDocument(sheet.iloc[1:].set_axis(sheet.iloc[0], axis=1), source, missing)
+def texts_of(cells: pd.Series) -> Any:
+    """Return cells as texts."""
+    return pa.chunked_array([pa.array(map(cell_text, cells), pa.string())])
 
 
 def frame_to_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002

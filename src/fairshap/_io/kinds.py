@@ -1,6 +1,6 @@
-"""Text cells as numbers or categories: what is safe to infer, and why."""
+"""Text cells as numbers, dates or categories: what is safe to infer, and what is told of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fairshap._frames import Kind
-from fairshap._io.document import Inferred
+from fairshap._io.document import Inferred, Note
+from fairshap._io.forms import Reading, Style, read_dates, read_numbers
 from fairshap._messages import listing
 from fairshap._typing import Bools, Floats, Ints
 from fairshap.exceptions import FileFormatError
@@ -24,19 +25,29 @@ MISSING = frozenset(
 # Whole numbers from here on are identifiers: float64 takes different ones for equal.
 _LARGEST = 2.0**53
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_WITH_SEPARATORS = r"^[+-]?[0-9]{1,3}([., '][0-9]{3})*([.,][0-9]+)?$"
+# Numbers that are only told apart from groups of thousands by knowing the file's decimal sign.
+_GROUPED = r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*$"
 
-# As many different numbers, or fewer, may be codes; as many rows, or fewer, may all differ by chance.
-_FEW_VALUES, _FEW_ROWS = 10, 20
+# A column is of numbers or dates if as many cells are, of more than so many values; the others are missing.
+_MOSTLY, _FEW = 0.8, 20
+# From so many values on a sample tells whether they are worth a closer look.
+_MANY, _SAMPLE = 1000, 200
 
 
 def read_cells(
-    cells: Any, name: str, asked: Kind | None, missing: frozenset[str], place: Callable[[int], str]
+    cells: Any,
+    name: str,
+    asked: Kind | None,
+    missing: frozenset[str],
+    place: Callable[[int], str],
+    style: Style | None = None,
+    expected: str = "",
 ) -> tuple[pd.Series, Inferred]:
-    """Return a column of text, without nulls, as numbers or categories, and what it was taken for.
+    """Return a column of text, without nulls, as numbers, dates or categories, and what it was taken for.
 
-    Numbers are numeric, unless one has leading zeros (a code, such as ``007``) or is whole and beyond 2^53
-    (an identifier). Everything else is a category. ``place`` says where a row stands in the file.
+    Blanks around a cell are no part of it. Numbers are numeric, unless one has leading zeros (a code, such
+    as ``007``) or is whole and beyond 2^53 (an identifier). Everything else is a category. ``place`` says
+    where a row stands in the file; ``expected`` is the decimal sign that other columns have.
     """
     # Each different text is looked at once.
     encoded = cells.dictionary_encode().unify_dictionaries().combine_chunks()
@@ -45,34 +56,61 @@ def read_cells(
     trimmed = pc.utf8_trim_whitespace(texts)
     absent = np.asarray(pc.is_in(trimmed, value_set=pa.array(sorted(missing), pa.string())))
     if absent.all():
-        raise no_value(name)
+        return pd.Series(pd.Categorical([None] * len(codes)), name=name), Inferred(asked or "category")
     present = trimmed.filter(pa.array(~absent))
     counts = np.bincount(codes, minlength=len(texts))[~absent]
-    numbers: Floats | None = None
-    if asked != "category":
-        with suppress(pa.ArrowInvalid):
-            numbers = pc.cast(present, pa.float64()).to_numpy()
-    if numbers is None and asked == "numeric":
-        raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place), parameter="missing")
-    if numbers is None or not (asked or _are_quantities(present, numbers)):
-        note = ("", None) if asked or numbers is not None else _note_on_text(present, counts)
-        categories = sorted(texts.filter(pa.array(~absent)).to_pylist())
-        series = pd.Series(encoded.to_pandas(), name=name).cat.set_categories(categories)
-        return series, Inferred("category", *note)
-    whole = bool((numbers == np.floor(numbers)).all())
-    note = ("", None) if asked or not whole else _note_on_numbers(numbers, int(counts.sum()))
-    values = np.full(len(texts), np.nan)
-    values[~absent] = numbers
+    reading = None if asked == "category" else _read(present, asked, style or Style(), expected)
+    if reading is None or not _is_enough(reading, counts, asked):
+        if asked == "numeric":
+            raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place), parameter="missing")
+        return _categories(encoded, trimmed, absent, name)
+    if reading.trouble:
+        raise FileFormatError(
+            f"column {name!r} holds {reading.trouble}, such as {listing(_examples(present), limit=3)}. Write "
+            f"them in one way, or leave the column out with drop={name!r}.",
+            parameter="drop",
+        )
+    values = np.full(len(texts), np.nan).astype(reading.values.dtype)
+    values[~absent] = reading.values
     column: NDArray[Any] = values[codes]
-    if whole and not absent.any() and (np.abs(numbers) < _LARGEST).all():
-        column = column.astype(np.int64)
-    return pd.Series(column, name=name), Inferred("numeric", *note)
+    if column.dtype.kind == "f" and not np.isnan(values).any():
+        whole = (values == np.floor(values)).all() and (np.abs(values) < _LARGEST).all()
+        column = column.astype(np.int64) if whole else column
+    notes = () if reading.is_plain else _notes(present, counts, reading)
+    return pd.Series(column, name=name), Inferred("numeric", notes, reading.decimal)
 
 
-def no_value(name: str) -> FileFormatError:
-    """Return the error for a column without any value."""
-    text = f"column {name!r} holds no value in any row; leave it out with drop."
-    return FileFormatError(text, parameter="drop")
+def _read(present: Any, asked: Kind | None, style: Style, expected: str) -> Reading | None:
+    """Return texts as numbers or dates, None if they are to stay texts."""
+    if style.decimal != ",":
+        with suppress(pa.ArrowInvalid):
+            numbers: Floats = pc.cast(present, pa.float64()).to_numpy()
+            if not (asked or _are_quantities(present, numbers)):
+                return None
+            grouped = expected == "," and pc.all(pc.match_substring_regex(present, _GROUPED)).as_py()
+            if not grouped or (numbers == np.floor(numbers)).all():
+                return Reading(numbers, is_plain=True)
+    if len(present) > _MANY:
+        # Most texts of so many values are plainly no numbers.
+        sample = present.take(pa.array(np.linspace(0, len(present) - 1, _SAMPLE).astype(np.int64)))
+        if read_numbers(sample, style).found.mean() < 0.5 and (
+            asked or read_dates(sample.to_pylist()) is None
+        ):
+            return None
+    numbered = read_numbers(present, style, expected)
+    if numbered.found.all():
+        return numbered
+    dated = read_dates(present.to_pylist()) if asked is None else None
+    return dated if dated is not None and dated.found.sum() > numbered.found.sum() else numbered
+
+
+def _is_enough(reading: Reading, counts: Ints, asked: Kind | None) -> bool:
+    """Say whether as many cells are numbers or dates as a column of them must have."""
+    found = reading.found
+    if found.all():
+        return True
+    enough = counts[found].sum() >= _MOSTLY * counts.sum()
+    return asked is None and bool(enough) and len(np.unique(reading.values[found])) > _FEW
 
 
 def _are_quantities(texts: Any, numbers: Floats) -> bool:
@@ -81,6 +119,42 @@ def _are_quantities(texts: Any, numbers: Floats) -> bool:
         return False
     large = texts.filter(pa.array(np.abs(numbers) >= _LARGEST))
     return not len(large) or not pc.all(pc.match_substring_regex(large, r"^[+-]?[0-9]+$")).as_py()
+
+
+def _categories(encoded: Any, trimmed: Any, absent: Bools, name: str) -> tuple[pd.Series, Inferred]:
+    """Return a column of text as categories, and what is told of blanks and capitals."""
+    texts = encoded.dictionary
+    padded = np.asarray(pc.not_equal(trimmed, texts)) & ~absent
+    labels = sorted(set(trimmed.filter(pa.array(~absent)).to_pylist()))
+    if padded.any():
+        numbered = {label: k for k, label in enumerate(labels)}
+        renamed = np.array([numbered.get(text, -1) for text in trimmed.to_pylist()], dtype=np.int64)
+        renamed[absent] = -1
+        codes = renamed[encoded.indices.to_numpy(zero_copy_only=False)]
+        series = pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(labels)), name=name)
+    else:
+        series = pd.Series(encoded.to_pandas(), name=name).cat.set_categories(labels)
+    return series, Inferred("category", tuple(_notes_on_text(encoded, trimmed, padded, labels)))
+
+
+def _notes_on_text(encoded: Any, trimmed: Any, padded: Bools, labels: list[str]) -> Iterator[Note]:
+    """Yield what is told of categories that differ in blanks or capitals only."""
+    if padded.any():
+        bare = set(trimmed.filter(pa.array(~padded)).to_pylist())
+        merged = [k for k in np.flatnonzero(padded).tolist() if trimmed[k].as_py() in bare]
+        if merged:
+            cells = int(np.isin(encoded.indices.to_numpy(zero_copy_only=False), np.flatnonzero(padded)).sum())
+            text, label = encoded.dictionary[merged[0]].as_py(), trimmed[merged[0]].as_py()
+            yield Note("blanks", f"{text!r} counts as {label!r} ({cells:,} cells)")
+    if len(labels) > _MANY:
+        return
+    folded: dict[str, list[str]] = {}
+    for label in labels:
+        folded.setdefault(" ".join(label.casefold().split()), []).append(label)
+    alike = next((same for same in folded.values() if len(same) > 1), None)
+    if alike:
+        said = " and ".join(repr(label) for label in alike)
+        yield Note("check", f"{said} are different categories here; write them alike if they are one")
 
 
 def _not_a_number(trimmed: Any, absent: Bools, codes: Ints, name: str, place: Callable[[int], str]) -> str:
@@ -93,24 +167,30 @@ def _not_a_number(trimmed: Any, absent: Bools, codes: Ints, name: str, place: Ca
     )
 
 
-def _note_on_numbers(numbers: Floats, n_present: int) -> tuple[str, str | None]:
-    distinct = len(np.unique(numbers))
-    if 2 < distinct <= _FEW_VALUES < n_present:
-        note = f"{distinct} different values; if they are codes, name the column in categorical"
-        return note, "categorical"
-    if distinct == n_present > _FEW_ROWS:
-        return "every value occurs once; if it numbers the rows, name it in drop", "drop"
-    return "", None
+def _examples(present: Any) -> list[str]:
+    """Return some texts, those first that are not plain numbers."""
+    plain = pc.match_substring_regex(present, _NUMBER)
+    return [*present.filter(pc.invert(plain)).to_pylist()[:3], *present.filter(plain).to_pylist()[:1]]
 
 
-def _note_on_text(present: Any, counts: Ints) -> tuple[str, str | None]:
-    n_present = int(counts.sum())
-    if len(present) == n_present > _FEW_ROWS:
-        return "every value occurs once; if it names the rows, name it in drop", "drop"
-    if pc.all(pc.match_substring_regex(present, _WITH_SEPARATORS)).as_py():
-        return "numbers with a comma or separators are text here; write them with a point and without", None
-    like_numbers = np.asarray(pc.match_substring_regex(present, _NUMBER))
-    if counts[like_numbers].sum() >= 0.8 * n_present:
-        others = listing(present.filter(pa.array(~like_numbers)).to_pylist(), limit=3)
-        return f"mostly numbers; if {others} mean that a value is missing, name them in missing", "missing"
-    return "", None
+def _notes(present: Any, counts: Ints, reading: Reading) -> tuple[Note, ...]:
+    """Return what is told of numbers that are not plain, of dates, and of the cells between them."""
+    notes, found = [], reading.found
+    is_date = reading.values.dtype.kind == "M"
+    odd = found if is_date else found & ~np.asarray(pc.match_substring_regex(present, _NUMBER))
+    # A plain number may still have been read as thousands.
+    odd |= found & (reading.decimal == ",") & np.asarray(pc.match_substring(present, "."))
+    if odd.any():
+        first = int(np.flatnonzero(odd)[0])
+        value = reading.values[first]
+        shown = str(value.astype("datetime64[D]")) if is_date else f"{value:.15g}"
+        text = f"{present[first].as_py()!r} is {shown}" + (f", {reading.form}" if reading.form else "")
+        if reading.is_ambiguous:
+            text += "; if the comma is a decimal sign, give --decimal ,"
+        notes.append(Note("dates" if is_date else "numbers", text))
+    if not found.all():
+        others = listing(present.filter(pa.array(~found)).to_pylist(), limit=3)
+        cells = int(counts[~found].sum())
+        what = "dates" if is_date else "numbers"
+        notes.append(Note("missing", f"{others} among {what} ({cells:,} cells) count as missing"))
+    return tuple(notes)

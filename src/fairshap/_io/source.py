@@ -27,7 +27,9 @@ from fairshap._io.document import (
     decompress,
     format_of,
 )
-from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes, read_excel
+from fairshap._io.excel import ExcelDocument
+from fairshap._io.forms import Style
+from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes
 from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
@@ -83,7 +85,7 @@ class Source:
         """Return all columns, dropped ones too."""
         columns: dict[str, Any] = {}
         for position, name in enumerate(self.document.names):
-            # A column that was dropped may hold no value.
+            # A column that was dropped may not be readable.
             columns[name] = self.frame.get(name)
             if name not in self.frame:
                 with suppress(FileFormatError):
@@ -118,6 +120,10 @@ def read(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     categorical: Iterable[str] | None = None,
     numeric: Iterable[str] | None = None,
     drop: Iterable[str] | None = None,
@@ -125,10 +131,11 @@ def read(
 ) -> Source:
     """Return the table of a file, of standard input (``-``) or a built-in one, with what writing it needs.
 
-    A file that has the name of a built-in table is given as ``./name``. The delimiter and encoding are for
-    text that is not split at commas or tabs, and not in UTF-8. ``categorical`` and ``numeric`` override what
-    columns look like. The frame lacks the columns in ``drop``; the file that is written has them. ``missing``
-    adds to the texts that mean a missing cell, in CSV, TSV and Excel.
+    A file that has the name of a built-in table is given as ``./name``. The delimiter and encoding of text,
+    the decimal sign, the sheet of a workbook and the row of the names (counted from 1) are found, and told in
+    the document's notes, unless they are given. ``categorical`` and ``numeric`` override what columns look
+    like. The frame lacks the columns in ``drop``; the file that is written has them. ``missing`` adds to the
+    texts that mean a missing cell, in CSV, TSV and Excel.
     """
     name, file, dataset = os.fspath(path), None, None
     asked = {"categorical": [*(categorical or ())], "numeric": [*(numeric or ())], "drop": [*(drop or ())]}
@@ -146,11 +153,16 @@ def read(
     else:
         file = Path(name)
         raw, form = _read_bytes(file), format_of(file)
-    if form not in DELIMITERS and (delimiter or encoding):
+    given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header_row": header_row}
+    given |= {"decimal": decimal, "thousands": thousands}
+    wrong = [option for option, value in given.items() if value is not None and option not in _takes(form)]
+    if wrong:
         raise InputError(
-            f"delimiter and encoding are for CSV and TSV; {name!r} is read as {form or 'a built-in table'}.",
-            parameter="delimiter" if delimiter else "encoding",
+            f"{wrong[0]}={given[wrong[0]]!r} is not for {name!r}, which is read as "
+            f"{'Excel' if form == 'excel' else form or 'a built-in table'}.",
+            parameter=wrong[0],
         )
+    style = Style.check(decimal, thousands)
     content = raw if file is None else decompress(raw, file)
     if not content:
         raise FileFormatError(f"{'standard input' if name == '-' else repr(name)} is empty.")
@@ -160,12 +172,22 @@ def read(
     elif form == "parquet":
         document = ParquetDocument(content, name)
     elif form == "excel":
-        document = read_excel(content, name, texts)
+        document = ExcelDocument(content, name, texts, style=style, sheet=sheet, header_row=header_row)
     else:
-        document = TextDocument(content, name, form or "csv", delimiter, encoding, texts)
+        how = {"delimiter": delimiter, "encoding": encoding}
+        document = TextDocument(
+            content, name, form or "csv", texts, style=style, header_row=header_row, **how
+        )
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)
+
+
+def _takes(form: Format | None) -> str:
+    """Return the options that a format takes."""
+    if form in DELIMITERS:
+        return "delimiter encoding header_row decimal thousands"
+    return "sheet header_row decimal thousands" if form == "excel" else ""
 
 
 def _read_input() -> bytes:
@@ -202,13 +224,21 @@ def _read_columns(
     kinds: dict[str, Kind] = dict.fromkeys(asked["categorical"], "category")
     kinds |= dict.fromkeys(asked["numeric"], "numeric")
 
-    def read_column(name: str) -> tuple[pd.Series, Inferred]:
-        return document.column(document.names.index(name), kinds.get(name))
+    def read_column(name: str, expected: str = "") -> tuple[pd.Series, Inferred]:
+        return document.column(document.names.index(name), kinds.get(name), expected)
 
     with ThreadPoolExecutor(min(len(kept), os.cpu_count() or 1)) as pool:
-        series, inferred = zip(*pool.map(read_column, kept), strict=True)
-    frame = pd.DataFrame(dict(zip(kept, series, strict=True)), copy=False)
-    return frame.reset_index(drop=True), dict(zip(kept, inferred, strict=True))
+        found = dict(zip(kept, pool.map(read_column, kept), strict=True))
+    signs = {inferred.decimal for _, inferred in found.values()} - {""}
+    if len(signs) == 1:
+        # Whether 1,234 and 1.234 are thousands is told by the decimal signs of other columns.
+        (sign,) = signs
+        doubtful = [
+            name for name, (_, one) in found.items() if not one.decimal and (one.notes or sign == ",")
+        ]
+        found |= {name: read_column(name, sign) for name in doubtful}
+    frame = pd.DataFrame({name: series for name, (series, _) in found.items()}, copy=False)
+    return frame.reset_index(drop=True), {name: inferred for name, (_, inferred) in found.items()}
 
 
 def _find_column(column: str, parameter: str, source: str, names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fairshap._frames import Table, first_rows, is_missing
-from fairshap._messages import check_choice, check_count, did_you_mean, listing, warn
+from fairshap._messages import check_choice, check_count, did_you_mean, listing, quote_name, warn
 from fairshap._typing import Bools, Ints, Sides
 from fairshap.exceptions import GroupError, PooledGroupsWarning
 
@@ -170,8 +170,9 @@ def _check_both(side: Sides, name: Hashable, what: str) -> None:
     for s, word in ((1, "none"), (0, "all")):
         if not (side == s).any():
             raise _wrong_groups(
-                f"{name!r} does not split the {int((side >= 0).sum())} rows into two groups: {what} "
-                f"{word} of them. Two groups are needed, so more than one sample and more than one value."
+                f"{quote_name(name)} does not split the {int((side >= 0).sum())} rows into two groups: "
+                f"{what} {word} of them. Two groups are needed, so more than one sample and more than one "
+                "value."
             )
 
 
@@ -187,9 +188,10 @@ def _pool_small(values: list[Any], sizes: Ints, chosen: Bools, least: int, name:
         rest = np.setdiff1d(others, small)
         small = np.append(small, rest[sizes[rest].argmin()])
     warn(
-        f"{name!r}: the groups {listing([values[k] for k in small])} have {listing(sizes[small].tolist())} "
-        f"rows, some fewer than min_group_size={least}; they are taken as one group.",
+        f"{quote_name(name)}: the groups {listing([_name_of([values[k]]) for k in small])} have "
+        f"{listing(sizes[small].tolist())} rows, some fewer than {least}; they are taken as one group.",
         PooledGroupsWarning,
+        hint="min_group_size sets that number.",
     )
     pool[small] = small[sizes[small].argmax()]
     return pool

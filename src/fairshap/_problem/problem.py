@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
-from fairshap._messages import listing, warn
+from fairshap._messages import listing, quote_name, warn
 from fairshap._problem.groups import Groups, Privileged, known_values
 from fairshap._problem.target import Target
 from fairshap._typing import Floats, Ints, Native
@@ -78,7 +78,7 @@ class Problem:
         own = table = Table.read(X)
         added: list[Any] = []
         if sensitive_features is None:
-            columns = _find_columns(sensitive, own)
+            columns = find_columns(sensitive, own)
             groups = Groups.read(own, columns, privileged, **options)
         else:
             alone = _read_beside(sensitive_features, own, sensitive)
@@ -167,7 +167,8 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
     return [sensitive]
 
 
-def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+def find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+    """Return the positions of the attribute, or of several, in a table."""
     if sensitive is None:
         raise _wrong_column(
             "sensitive is not given. Name the sensitive column of X, which has "
@@ -295,7 +296,7 @@ def warn_of_copies(problem: Problem) -> None:
         codes = ((names[j], problem.table.numbered(j)) for j in problem.columns)
         attributes += [(name, np.where(side < 0, -1, code)) for name, code in codes]
     found = [
-        f"{' with '.join(repr(names[column]) for column in columns)} tells {name!r} exactly"
+        f"{' with '.join(repr(names[column]) for column in columns)} tells {quote_name(name)} exactly"
         for name, attribute in attributes
         for columns in _find_copies(problem, attribute)
     ]
@@ -306,7 +307,7 @@ def warn_of_copies(problem: Problem) -> None:
     warn(
         f"{listing(found, _COPIES, str, '; ')}. A model can read the attribute from there: it then reacts "
         "too little to a switch of the attribute alone, and its discriminative risk is too small. Leave such "
-        f"a column out of X{too}.",
+        f"a column out{too}.",
         CopiedAttributeWarning,
         parameter="sensitive",
     )

@@ -97,10 +97,8 @@ def find_ledger(folder: Path, checksum: str) -> str | None:
 
 def _warning(told: str, edits: int, task: TaskOptions) -> str:
     who = ["-t", str(task.target)]
-    for option, values in (("-s", task.sensitive), ("-p", task.privileged)):
+    for option, values in (("-s", task.sensitive), ("-p", task.privileged), ("--positive", task.positive)):
         who += [part for value in values or () for part in (option, value)]
-    if task.positive is not None:
-        who += ["--positive", task.positive]
     meaning, cells = shlex.join(who), f"{edits:,} {'cell' if edits == 1 else 'cells'}"
     return (
         f"{told} ({cells} replaced). The rows that a model is tested on here are edited too, by values of "

@@ -7,21 +7,15 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from importlib import import_module
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import fairshap
-from fairshap.cli._options import name_option
-from fairshap.cli._output import visible
-from fairshap.cli.apply import apply
-from fairshap.cli.audit import audit
-from fairshap.cli.demo import datasets, demo
-from fairshap.cli.evaluate import evaluate
-from fairshap.cli.repair import repair
-from fairshap.cli.tune import tune
-from fairshap.cli.warmup import warmup
+from fairshap._messages import heartbeat
+from fairshap.cli._options import INVOCATION, Invocation, name_option, visible
 from fairshap.exceptions import FairshapError
 
 # The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
@@ -29,32 +23,44 @@ USER_ERROR, USAGE, INTERNAL, UNREAD = 1, 2, 70, 141
 _TRACEBACK = "FAIRSHAP_TRACEBACK"
 
 _CODES = (
-    "Exit codes: 0 success; 1 the table, a file or an option's value cannot be used; 2 wrong usage; 70 a "
+    "Exit codes: 0 success; 1 the table, a file or an option's value cannot be used; 2 wrong usage; 3 "
+    "a test of an audit failed; 70 a "
     "fault in fairshap; 130 interrupted; 141 nobody reads the output; 143 terminated. Errors are one "
     "sentence on standard error, and then nothing is written."
 )
 
-_EXAMPLES: dict[Callable[..., None], str] = {
-    audit: "audit people.csv --target hired --sensitive sex --privileged Male",
-    repair: "repair people.csv -t hired -s sex -p Male --out fair.csv --edits edits.csv --frozen age,zip",
-    evaluate: "evaluate people.csv -t hired -s sex -p Male --methods baseline,rsa,reweighing,fairshap",
-    tune: "tune people.csv -t hired -s sex -p Male --max-accuracy-drop 0.01",
-    apply: "apply edits.csv people.csv --out fair.csv",
-    datasets: "datasets --json",
-    demo: "demo --out demo",
-    warmup: "warmup",
+_WHO = "people.csv -t hired -s sex -p Male"
+#: The commands: the module of each, what it does, and an example. Only the one that runs is imported.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "audit": (
+        "audit",
+        "Say how unfair a model is, for whom, through which columns and which rows; change nothing.",
+        "people.csv --target hired --sensitive sex --privileged Male",
+    ),
+    "repair": (
+        "repair",
+        "Replace the few cells that matter and write the table; all other cells stay byte for byte.",
+        f"{_WHO} --out fair.csv --edits edits.csv --frozen age,zip",
+    ),
+    "evaluate": (
+        "evaluate",
+        "Compare methods on held-out rows, with 95 % intervals.",
+        f"{_WHO} --methods baseline,rsa,reweighing,fairshap",
+    ),
+    "tune": ("tune", "Try many repairs on folds and say which to take.", f"{_WHO} --max-accuracy-drop 0.01"),
+    "apply": (
+        "apply",
+        "Make the edits of a ledger again; a table whose rows or old values differ is refused.",
+        "edits.csv people.csv --out fair.csv",
+    ),
+    "datasets": ("demo", "List the built-in tables, which can be given as DATA.", "--json"),
+    "demo": ("demo", "Repair the built-in COMPAS table and show what that does.", "--out demo"),
+    "warmup": (
+        "warmup",
+        "Compile what large tables need, once for all runs: when an image is built, for example.",
+        "",
+    ),
 }
-
-app = typer.Typer(
-    name="fairshap",
-    help="Find and replace the few cells of a training table that make a model treat two otherwise equal "
-    "people differently.",
-    epilog=_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
@@ -84,6 +90,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
+        INVOCATION.get().options = {name: value for name, value in given.items() if name != "context"}
         made = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -95,8 +102,29 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     return expanded
 
 
-for _command, _example in _EXAMPLES.items():
-    app.command(epilog=f"Example: fairshap {_example}")(expand(_command))
+def make_app(wanted: Collection[str]) -> typer.Typer:
+    """Return the application, whose wanted commands can be run and the others are only listed."""
+    app = typer.Typer(
+        name="fairshap",
+        help="Find and replace the few cells of a training table that make a model treat two otherwise equal "
+        "people differently.",
+        epilog=_CODES,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, (module, does, example) in COMMANDS.items():
+        command = _not_loaded
+        if name in wanted:
+            command = expand(getattr(import_module(f"fairshap.cli.{module}"), name))
+        app.command(name, short_help=does, epilog=f"Example: fairshap {name} {example}".rstrip())(command)
+    app.callback()(_callback)
+    return app
+
+
+def _not_loaded() -> None:
+    """Stand for a command that is not run."""
 
 
 def _print_version(asked: bool) -> None:
@@ -105,7 +133,6 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _callback(
     _version: Annotated[
         bool,
@@ -117,9 +144,21 @@ def _callback(
 
 def run(args: list[str]) -> int:
     """Run the command and return its exit code."""
-    with warnings.catch_warnings():
+    invocation = Invocation(args)
+    INVOCATION.set(invocation)
+
+    def is_working() -> bool:
+        return bool(invocation.options) and not (invocation.options.get("quiet") or invocation.is_asking)
+
+    # A shell that completes a word gives the line in one of these.
+    line = next(
+        (os.environ[name] for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") if name in os.environ), ""
+    )
+    words = args or line.split()[1:]
+    with warnings.catch_warnings(), heartbeat(is_working):
         warnings.simplefilter("ignore")
         try:
+            app = make_app(words[:1])
             code = int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
             sys.stdout.flush()
             return code

@@ -30,7 +30,7 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, plain
 from fairshap.cli._problem import CommandTable, open_problem
-from fairshap.exceptions import FileError, MissingExtraError, ModelError
+from fairshap.exceptions import CopiedAttributeWarning, FileError, MissingExtraError, ModelError
 
 # Rows from which on it helps to train in several threads.
 _SMALL = 20_000
@@ -43,6 +43,7 @@ def open_task(
     on: FoldOptions | None = None,
     *,
     trains: str = "",
+    needs_privileged: bool = True,
 ) -> tuple[CommandTable, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
@@ -54,7 +55,8 @@ def open_task(
     if files is not None:
         files.check()
     ledger = None if on is None else on.edits
-    problem, run, path = open_problem(task, ledger), output.run, Path(task.model)
+    problem = open_problem(task, ledger, needs_privileged=needs_privileged)
+    run, path = output.run, Path(task.model)
     if files is not None:
         read = [problem.source.path, path, None if ledger is None else Path(ledger)]
         check_writable(files.written, force=files.force, sources=read)
@@ -66,12 +68,18 @@ def open_task(
     else:
         _limit_threads(run, len(problem.X))
         model = load_model(path, trust_pickle=task.trust_pickle)
-        fit_to_table(model, path, problem)
+        fit_to_table(model, path, problem, needs_attribute=needs_privileged)
         estimator = FrozenEstimator(model)
         if trains:
             check_trainable(estimator, trains)
+    told = problem.tell()
+    if told:
+        rows, columns = problem.X.shape
+        output.note(f"{problem.source.name}: {rows:,} rows, {columns} columns beside the target", told)
     for note in problem.notes:
         output.note(note)
+    if problem.has_proxies:
+        output.told.append(CopiedAttributeWarning)
     return problem, estimator
 
 
@@ -116,7 +124,7 @@ def _on_numbers(model: Any) -> Any:
     return make_pipeline(ColumnEncoder(), SimpleImputer(keep_empty_features=True), model)
 
 
-#: The models by name; the first is the default.
+#: The models by name.
 MODELS: dict[str, Callable[[RunOptions], Any]] = {
     "hist-gradient-boosting": lambda run: HistGradientBoostingClassifier(random_state=run.seed),
     "xgboost": lambda run: _xgboost(random_state=run.seed, n_jobs=run.jobs),
@@ -209,16 +217,17 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def fit_to_table(model: Any, path: Path, problem: CommandTable) -> None:
+def fit_to_table(model: Any, path: Path, problem: CommandTable, *, needs_attribute: bool = True) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
     the_model = f"the model {str(path)!r}"
-    names, columns = _feature_names(model), list(problem.X.columns)
+    names = _feature_names(model)
+    problem.take_back(names or ())
+    columns = list(problem.X.columns)
     if names is not None:
-        _compare_columns(names, columns, the_model, problem)
-        problem.X = problem.X[names]
+        problem.X = problem.X[_compare_columns(names, columns, the_model, problem, needs_attribute)]
     _arrange_labels(model, the_model, problem)
     try:
-        model.predict(problem.X.head(_TRIED))
+        model.predict(problem.X[names or columns].head(_TRIED))
     except Exception as error:
         raise ModelError(
             f"{the_model} does not take this table, which has {len(columns)} columns beside the target: "
@@ -234,26 +243,31 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:200]}"
 
 
-def _compare_columns(names: list[str], columns: list[str], the_model: str, problem: CommandTable) -> None:
-    """Raise an error if a model was fitted with other columns than the table has."""
+def _compare_columns(
+    names: list[str], columns: list[str], the_model: str, problem: CommandTable, needs_attribute: bool
+) -> list[str]:
+    """Return the columns that a model takes, and the sensitive ones, or say what does not fit."""
     absent = [column for column in names if column not in columns]
     if absent:
         raise ModelError(
             f"{the_model} was fitted with columns that the table does not have: {listing(absent)}; "
             "give the table that it was fitted on, or one of the same columns."
         )
-    more = [column for column in columns if column not in names]
-    unseen = [column for column in more if column in np.atleast_1d(problem.sensitive)]
-    if unseen:
+    attributes = np.atleast_1d(problem.sensitive).tolist()
+    unseen = [column for column in attributes if column not in names]
+    more = [column for column in columns if column not in names and column not in unseen]
+    if unseen and needs_attribute:
         raise ModelError(
             f"{the_model} does not take {listing(unseen)}, the sensitive column: what it predicts "
-            "does not change with it, so that its discriminative risk is 0 and there is nothing to repair."
+            "does not change with it, so that its discriminative risk is 0 and there is nothing to repair. "
+            "fairshap audit says what it does to the groups."
         )
     if more:
         raise ModelError(
             f"the table has columns that {the_model} does not take: {listing(more)}; leave them out "
             f"with --drop {shlex.quote(','.join(more))}."
         )
+    return [*names, *unseen]
 
 
 def _feature_names(model: Any) -> list[str] | None:

@@ -2,17 +2,33 @@
 
 import csv
 import re
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
-from fairshap import Budget, Explainer, FairSHAP, Iterative, OptimalSubset, Threshold
-from fairshap._messages import import_extra
-from fairshap.edits import EditConstraints
+# Looking a name up imports what it needs. The help and completion of options need none of it.
+import fairshap
+
+if TYPE_CHECKING:
+    from fairshap import Explainer, FairSHAP
+    from fairshap.edits import EditConstraints
+
+
+@dataclass(slots=True)
+class Invocation:
+    """The command as it was given: its arguments, and the value of every option."""
+
+    arguments: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    #: Whether somebody is being asked.
+    is_asking: bool = False
+
+
+INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039
 
 #: The name of standard input and output.
 STANDARD = "-"
@@ -29,13 +45,19 @@ OPTIONS = {
     "y": "--target",
 }
 _SAME = (
-    "budget candidates categorical delimiter direction drop editable encoding force frozen game group "
-    "matcher max_accuracy_drop max_auc_drop max_edits max_per_row methods minimize missing numeric positive "
-    "privileged reject_if scoring selector sensitive target threshold"
+    "budget candidates categorical decimal delimiter direction drop editable encoding fail_if force frozen "
+    "game group header_row id matcher max_accuracy_drop max_auc_drop max_edits max_per_row methods minimize "
+    "missing numeric positive privileged reject_if report scoring selector sensitive sheet target thousands "
+    "threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
+#: The kinds of model; the first is the default.
+MODELS = ("hist-gradient-boosting", "xgboost", "lightgbm", "random-forest", "logistic", "svm")
 SELECTORS = ("threshold", "budget", "optimal", "iterative")
+_MATCHERS = ("nearest", "emd", "sinkhorn", "sliced")
+_REJECTIONS = ("none", "risk_rises", "label_less_likely")
+_GROUPS = ("both", "unprivileged", "privileged")
 
 _TABLE, _MODEL, _REPAIR, _MEASURING, _OUTPUT = "Table", "Model", "Repair", "Measuring", "Output"
 
@@ -48,6 +70,21 @@ def split(texts: Iterable[str] | None) -> list[str]:
     """
     items = (item.strip() for text in texts or () for item in next(csv.reader([text]), []))
     return [item for item in items if item]
+
+
+def visible(text: str) -> str:
+    """Return a text with escapes for whatever would control a terminal: cells are data."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+
+
+def offer(values: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes a value, or the last one of a comma-separated list."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{value}" for value in values if value.startswith(last)]
+
+    return complete
 
 
 def name_option(text: str, parameter: str | None) -> str:
@@ -67,9 +104,9 @@ def option(default: Any, text: str, panel: str | None = None, *names: str, **mor
     return field(default=default, metadata={"shown": shown})
 
 
-def names_option(text: str, panel: str | None = None) -> Any:
+def names_option(text: str, panel: str | None = None, **more: Any) -> Any:
     """Return an option that takes a comma-separated list, likewise."""
-    return option(None, text, panel, metavar="A,B", callback=split)
+    return option(None, text, panel, metavar="A,B", callback=split, **more)
 
 
 def argument(text: str, metavar: str) -> Any:
@@ -111,10 +148,14 @@ class FileOptions:
     numeric: Texts = names_option("Columns that are numbers.", _TABLE)
     drop: Texts = names_option("Columns to leave out; the repaired file has them.", _TABLE)
     missing: Texts = names_option("Texts that mean a missing cell, such as ?.", _TABLE)
-    delimiter: str | None = option(
-        None, "What is between fields, if no comma or tab.", _TABLE, metavar="CHAR"
+    sheet: str | None = option(None, "The sheet of a workbook: its name, or its number.", _TABLE)
+    header_row: int | None = option(
+        None, "The row with the names of the columns, counted from 1.", _TABLE, metavar="N", min=1
     )
-    encoding: str | None = option(None, "Of a text file, if not UTF-8.", _TABLE, metavar="NAME")
+    decimal: str | None = option(None, "The decimal sign: a point or a comma.", _TABLE, metavar="CHAR")
+    thousands: str | None = option(None, "What separates thousands.", _TABLE, metavar="CHAR")
+    delimiter: str | None = option(None, "What is between fields.", _TABLE, metavar="CHAR")
+    encoding: str | None = option(None, "Of a text file.", _TABLE, metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,23 +163,33 @@ class TaskOptions(FileOptions):
     """The file, what its columns mean, and the model that is explained."""
 
     target: str | None = option(None, "The column to predict.", _TABLE, "--target", "-t")
-    sensitive: Texts = option(None, "The sensitive column; repeat for several.", _TABLE, "--sensitive", "-s")
+    sensitive: Texts = option(
+        None, "The sensitive column, or several.", _TABLE, "--sensitive", "-s", metavar="A,B"
+    )
     privileged: Texts = option(
         None,
-        "Its privileged value; repeat for several values, or one for each sensitive column. LOW..HIGH for a "
-        "quantity such as age.",
+        "Its privileged value, or several; one for each sensitive column if there are several. LOW..HIGH for "
+        "a quantity such as age.",
         _TABLE,
         *("--privileged", "-p"),
+        metavar="A,B",
     )
-    positive: str | None = option(
-        None, "The favorable label of the target. Known for 0/1, true/false, yes/no.", _TABLE
+    positive: Texts = option(
+        None,
+        "The favorable label of the target, or several. Known for 0/1, true/false, yes/no.",
+        _TABLE,
+        metavar="A,B",
+    )
+    id: str | None = option(
+        None, "The column that names the rows: not part of the model, and in the ledger.", _TABLE
     )
     model: str = option(
-        "hist-gradient-boosting",
-        "hist-gradient-boosting, xgboost, lightgbm, random-forest, logistic or svm; or the file of a fitted "
-        "model, which is explained and never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
+        MODELS[0],
+        f"{', '.join(MODELS[:-1])} or {MODELS[-1]}; or the file of a fitted model, which is explained and "
+        "never retrained: .json, .ubj, .txt, .skops, .pkl, .joblib.",
         _MODEL,
         *("--model", "-m"),
+        autocompletion=offer(MODELS),
     )
     trust_pickle: bool = option(
         False,
@@ -181,23 +232,33 @@ class RunOptions:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The same for the Python functions; a progress bar is shown on a terminal, unless quiet."""
-        verbose = int(sys.stderr.isatty() and not self.quiet)
-        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": verbose}
+        """The same for the Python functions."""
+        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": int(not self.quiet)}
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """The report, and whether files are replaced."""
 
-    report: str | None = option(None, "A page of HTML with all that was found.", _OUTPUT, metavar="FILE")
+    report: str | None = option(
+        None,
+        "All that was found. The ending says the form: .html (a page), .md (a model card), .pdf, .json; "
+        "several with commas.",
+        _OUTPUT,
+        metavar="FILE",
+    )
     redact: bool = option(False, "Leave the values of single rows out of the report.", _OUTPUT, "--redact")
     force: bool = force_option()
 
     @property
+    def reports(self) -> list[str]:
+        """The files of the report, one for each form."""
+        return split([self.report] if self.report is not None else [])
+
+    @property
     def written(self) -> list[str]:
-        """The files that are asked for, the table first and the report last."""
-        names = (getattr(self, "out", None), getattr(self, "edits", None), self.report)
+        """The files that are asked for, the table first and the reports last."""
+        names = (getattr(self, "out", None), getattr(self, "edits", None), *self.reports)
         return [name for name in names if name is not None]
 
     def check(self) -> None:
@@ -208,8 +269,17 @@ class ReportOptions:
             return
         if self.report == STANDARD:
             raise typer.BadParameter("--report - is not taken; give a file")
-        for module in ("jinja2", "matplotlib"):
-            import_extra(module, "--report", "report")
+        from fairshap._messages import import_extra
+
+        for path in self.reports:
+            ending = path.rpartition(".")[2].lower()
+            if ending not in ("html", "htm", "md", "pdf", "json"):
+                raise typer.BadParameter(
+                    f"--report {path} tells no form; end it in .html, .md, .pdf or .json"
+                )
+            if ending in ("html", "htm", "pdf"):
+                for module in ("jinja2", "matplotlib"):
+                    import_extra(module, "--report", "report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +306,12 @@ class ConstraintOptions:
     frozen: Texts = names_option("Columns that are never edited.", _REPAIR)
     editable: Texts = names_option("The only columns that are edited.", _REPAIR)
     max_per_row: int | None = option(None, "Edits in a row, at most.", _REPAIR, min=1)
-    group: str = option("both", "Whose rows are edited: both, unprivileged or privileged.", _REPAIR)
+    group: str = option(
+        "both",
+        "Whose rows are edited: both, unprivileged or privileged.",
+        _REPAIR,
+        autocompletion=offer(_GROUPS),
+    )
     direction: str | None = option(
         None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
     )
@@ -245,13 +320,19 @@ class ConstraintOptions:
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely).",
         _REPAIR,
+        autocompletion=offer(_REJECTIONS),
     )
     plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
-    matcher: str = option("nearest", "How rows are matched: nearest, emd, sinkhorn or sliced.", _REPAIR)
+    matcher: str = option(
+        "nearest",
+        "How rows are matched: nearest, emd, sinkhorn or sliced.",
+        _REPAIR,
+        autocompletion=offer(_MATCHERS),
+    )
 
-    def constraints(self) -> EditConstraints:
+    def constraints(self) -> "EditConstraints":
         """Return the constraints that the options stand for."""
-        return EditConstraints(
+        return fairshap.EditConstraints(
             frozen=self.frozen or None,
             editable=self.editable or None,
             max_per_row=self.max_per_row,
@@ -272,7 +353,12 @@ class SelectorOptions:
         "by the table's own risk, auto tries several on folds.",
         _REPAIR,
     )
-    selector: str = option("threshold", "threshold, budget, optimal or iterative.", _REPAIR)
+    selector: str = option(
+        "threshold",
+        "threshold, budget, optimal or iterative.",
+        _REPAIR,
+        autocompletion=offer(SELECTORS),
+    )
     game: str = game_option()
     budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
@@ -290,8 +376,8 @@ class SelectorOptions:
             if name not in ("threshold", "iterative") or budget is not None:
                 why = "goes with --selector threshold and iterative, without --budget"
                 raise typer.BadParameter(f"--threshold relative {why}; give a number")
-            found = Threshold(relative=True)
-            return {"selector": Iterative(found) if name == "iterative" else found}
+            found = fairshap.Threshold(relative=True)
+            return {"selector": fairshap.Iterative(found) if name == "iterative" else found}
         try:
             threshold = float(self.threshold)
         except ValueError as error:
@@ -301,34 +387,35 @@ class SelectorOptions:
             if name == "budget":
                 what = "a number of cells such as 500, or a share such as 0.01"
                 raise typer.BadParameter(f"--selector budget needs --budget: {what}")
-            selector = OptimalSubset(threshold) if name == "optimal" else Threshold(threshold)
+            is_optimal = name == "optimal"
+            selector = (fairshap.OptimalSubset if is_optimal else fairshap.Threshold)(threshold)
         else:
             if name == "optimal":
                 raise typer.BadParameter("--budget goes with threshold, budget and iterative, not optimal")
             budget = int(budget) if budget >= 1 and budget.is_integer() else budget
-            selector = Budget(budget, threshold=None if name == "budget" else threshold)
-        return {"selector": Iterative(selector) if name == "iterative" else selector}
+            selector = fairshap.Budget(budget, threshold=None if name == "budget" else threshold)
+        return {"selector": fairshap.Iterative(selector) if name == "iterative" else selector}
 
 
-def explainer_of(game: str, positive: Any, report: str | None) -> Explainer:
+def explainer_of(game: str, positive: Any, report: str | None) -> "Explainer":
     """Return the explainer of a game."""
     if game == "gap" and report is not None:
         raise typer.BadParameter("--report is about the risk; leave out --game gap, or the report")
-    return Explainer(game=game, positive=positive)  # type: ignore[arg-type]
+    return fairshap.Explainer(game=game, positive=positive)  # type: ignore[arg-type]
 
 
-def selector_of(repair: FairSHAP) -> tuple[str, Any]:
+def selector_of(repair: "FairSHAP") -> tuple[str, Any]:
     """Return the options --selector and --threshold of a repair."""
     selector: Any = repair.selector
     match selector:
         case None:
             return "threshold", repair.threshold
-        case Threshold(relative=True):
+        case fairshap.Threshold(relative=True):
             return "threshold", "relative"
-        case Iterative():
-            return "iterative", selector_of(FairSHAP(selector=selector.once))[1]
-        case OptimalSubset():
+        case fairshap.Iterative():
+            return "iterative", selector_of(fairshap.FairSHAP(selector=selector.once))[1]
+        case fairshap.OptimalSubset():
             return "optimal", selector.cost
-        case Budget(threshold=None):
+        case fairshap.Budget(threshold=None):
             return "budget", None
     return "threshold", selector.threshold

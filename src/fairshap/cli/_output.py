@@ -1,20 +1,23 @@
 """What a command prints: the result on standard output, messages on standard error."""
 
 import json
+import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import Any, cast
 
 import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
-from fairshap.cli._options import STANDARD, ReportOptions, RunOptions, name_option
+from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
 from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -28,38 +31,81 @@ class Output:
         self.command = command
         self.run = run
         self.is_silent = run.json or (to_stderr and run.quiet)
-        self.warned: set[str] = set()
+        #: What was told on standard error, for the JSON.
+        self.messages: list[str] = []
+        #: Warnings of what was told already.
+        self.told: list[type[FairshapWarning]] = []
         file = sys.stderr if to_stderr else sys.stdout
         # In a pipe there is no width: a table is as wide as it needs to be.
         width = None if file.isatty() else 1000
         self.console = Console(file=file, highlight=False, soft_wrap=False, width=width)
 
-    def note(self, text: str) -> None:
-        """Print a message on standard error, unless asked to be quiet."""
-        if not self.run.quiet:
-            print(f"fairshap: {visible(text)}", file=sys.stderr)
+    def note(self, text: str, lines: Sequence[str] = ()) -> None:
+        """Print a message on standard error, unless asked to be quiet; lines of it stand below."""
+        self.messages += [text, *(" ".join(line.split()) for line in lines)]
+        if self.run.quiet:
+            return
+        width = shutil.get_terminal_size((100, 24)).columns
+        said = f"fairshap: {visible(text)}"
+        print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
+        for line in lines:
+            # The first word is the topic, and the rest stands to the right of it.
+            print(
+                fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12), file=sys.stderr
+            )
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
         if not self.is_silent:
-            self.console.print(visible(text), markup=False, soft_wrap=True)
+            self.console.print(visible(text), markup=False, soft_wrap=not self.console.is_terminal)
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> None:
-        """Print a table of the result, unless it is JSON; columns are right-aligned except those named."""
+        """Print a table of the result, unless it is JSON; columns are right-aligned except those named.
+
+        Where it does not fit into the terminal, each row is a block of its own: nothing is cut off.
+        """
         if self.is_silent:
             return
+        lines = [[show(cell) for cell in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
         for k, name in enumerate(header):
             table.add_column(name, justify="left" if k in set(left) else "right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(show(cell) for cell in row))
-        self.console.print(table)
+        for line in lines:
+            table.add_row(*line)
+        if self.console.measure(table, options=self.console.options.update(max_width=10_000)).maximum <= (
+            self.console.width
+        ):
+            self.console.print(table)
+            return
+        for line in lines:
+            self._block(header, line)
+
+    def _block(self, header: Sequence[str], cells: Sequence[str]) -> None:
+        """Print a row below its first cell: names and values side by side, as many as fit into a line."""
+        # Texts of the table are escaped for its markup.
+        first, *rest = (Text.from_markup(cell).plain for cell in cells)
+        self.console.print(Text(first, style="bold"), soft_wrap=True)
+        line = " "
+        for name, cell in zip(header[1:], rest, strict=True):
+            if not cell:
+                continue
+            item = f" {name} {cell}"
+            if len(line) + len(item) + 2 > self.console.width and line.strip():
+                self.console.print(Text(line), soft_wrap=True)
+                line = " "
+            line += item if line == " " else f"  {item}"
+        if line.strip():
+            text = fill(
+                line.strip(), max(30, self.console.width - 1), initial_indent="  ", subsequent_indent="  "
+            )
+            self.console.print(Text(text), soft_wrap=True)
 
     def json(self, **result: Any) -> None:
         """Print the result as one JSON object, if asked for."""
         if self.run.json:
             head = {"fairshap": fairshap.__version__, "schema": SCHEMA, "command": self.command}
-            print(json.dumps(plain({**head, **result}), indent=2, ensure_ascii=False))
+            how = {"seed": self.run.seed, "options": INVOCATION.get().options, "messages": self.messages}
+            print(json.dumps(plain({**head, **result, **how}), indent=2, ensure_ascii=False))
 
     def written(self, files: ReportOptions, *, apart: bool = False) -> None:
         """Print which files were written, if any; apart, after an empty line."""
@@ -73,15 +119,15 @@ class Output:
 
         def show(warning: Warning | str, *_: Any) -> None:
             if isinstance(warning, FairshapWarning):
-                text = name_option(str(warning), warning.parameter)
-                if text not in self.warned:
+                # What to do in Python is of no use here.
+                text = name_option(str(warning).removesuffix(warning.hint).rstrip(), warning.parameter)
+                if text not in self.messages:
                     self.note(text)
-                self.warned.add(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairshapWarning)
-            for category in () if of_edits else (NothingToRepairWarning, MarginWarning):
+            for category in (*self.told, *(() if of_edits else (NothingToRepairWarning, MarginWarning))):
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = cast("Any", show)
             yield
@@ -104,11 +150,6 @@ def plain(value: Any) -> Any:
         return None
     value = value.item() if hasattr(value, "item") else value
     return value if isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def visible(text: str) -> str:
-    """Return a text with escapes for whatever would control a terminal: cells are data."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
 def show(cell: Any) -> str:

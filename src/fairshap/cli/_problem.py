@@ -1,33 +1,31 @@
 """The table that a command is about, what its columns mean, and a report on it."""
 
-import re
+import hashlib
 import shlex
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 
-from fairshap import FairSHAP, _io
-from fairshap._io.document import cell_text
-from fairshap._messages import did_you_mean, listing
+from fairshap import Evidence, _io, datasets
+from fairshap._messages import listing
+from fairshap.cli._asking import complete
+from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
 from fairshap.cli._files import Repaired, find_repair
-from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions, name_option
+from fairshap.cli._labels import find_names, read_privileged, read_target
+from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
-from fairshap.exceptions import FairshapError, GroupError, TargetError
-
-# Pairs of labels whose positive one goes without saying, the positive one second.
-_KNOWN = "0 1, -1 1, false true, no yes, n y, f t, negative positive, neg pos"
-
-# Different numbers from which on a sensitive column is a quantity, whose privileged values are a range.
-_QUANTITY = 32
-_NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_RANGE = re.compile(rf"^\s*({_NUMBER})?\s*\.\.\s*({_NUMBER})?\s*$")
+from fairshap.exceptions import GroupError, InputError
 
 
 @dataclass(slots=True)
 class CommandTable:
-    """A table with its target and its groups, and notes on what was inferred."""
+    """A table with its target and its groups, and what is told of how it was read."""
 
     task: TaskOptions
     source: _io.Source
@@ -38,7 +36,15 @@ class CommandTable:
     privileged: Any
     positive: Any
     repaired: Repaired | None
+    #: The favorable labels, as the file has them.
+    favorable: list[Any]
+    #: Columns that are in the file and not in X, and why.
+    left_out: dict[str, str]
+    #: What is told by topic, and in sentences of their own.
+    reading: dict[str, list[str]]
     notes: list[str]
+    #: Whether the notes name columns that tell the attribute.
+    has_proxies: bool
 
     @property
     def who(self) -> dict[str, Any]:
@@ -57,28 +63,82 @@ class CommandTable:
             "sha256": self.source.checksum,
             "rows": len(self.X),
             "columns": {name: self.source.inferred[name].kind for name in self.X.columns},
+            "dropped": self.left_out,
+            "id": self.task.id,
             "target": self.target,
-            "positive": self.positive,
+            "positive": self.favorable[0] if len(self.favorable) == 1 else self.favorable,
             **self.who,
             "repaired": self.repaired is not None,
             "repair": None if self.repaired is None else asdict(self.repaired),
         }
         return {"data": data, "model": self.task.model}
 
-    def report(self, context: typer.Context, options: ReportOptions, found: FairSHAP, **more: Any) -> bytes:
-        """Return the report on what was found, as the bytes of its file."""
+    @property
+    def row_head(self) -> str:
+        """What rows are called by, as the head of a column."""
+        return self.task.id or ("row" if self.source.dataset is not None else "row of the file")
+
+    def row_name(self, row: int) -> str:
+        """Return a row's identifier, if it has one, else its number as people count the rows of the file."""
+        if self.task.id is not None:
+            return str(self.X.index[row])
+        return str(self.source.document.row_number(row))
+
+    def take_back(self, names: Collection[str]) -> None:
+        """Put columns that were left out by themselves, and that a fitted model takes, into the table."""
+        back = [name for name in names if name in self.left_out and name in self.source.frame]
+        if back:
+            columns = self.source.frame[back].set_axis(self.X.index)
+            self.X = pd.concat([self.X, columns], axis=1)
+            self.left_out = {name: why for name, why in self.left_out.items() if name not in back}
+            self.notes.append(f"the model takes {listing(back)}, so the table has it.")
+
+    def tell(self) -> list[str]:
+        """Return how the table was read, a line for each topic; nothing if there is nothing to tell."""
+        reading = {**self.reading}
+        if self.left_out:
+            said = "; ".join(f"{name} ({why})" for name, why in self.left_out.items())
+            is_asked = all(why in ("empty", "--drop", "--id") for why in self.left_out.values())
+            more = "" if is_asked else ". To keep one, name it in --categorical or --numeric"
+            reading["left out"] = [said + more]
+        return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
+
+    def about(self, context: typer.Context, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
+        """Return what a report says about the table and the command, as the Python functions take it."""
         names = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
-        what = "audit" if more.get("audit") else "repair"
-        page = found.report(
-            positive=self.positive,
-            title=f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
-            command=shlex.join(["fairshap", *context.find_root().obj]),
-            checksum=f"{self.source.checksum} (SHA-256 of {self.source.name})",
-            note=None if self.repaired is None else self.repaired.warning,
-            redact=options.redact,
+        path = Path(self.task.model)
+        is_file = path.is_file()
+        return {
+            "title": f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
+            "command": shlex.join(["fairshap", *context.find_root().obj]),
+            "data": self.source.name,
+            "checksum": self.source.checksum,
+            "model_checksum": hashlib.sha256(path.read_bytes()).hexdigest() if is_file else None,
+            "target": self.target,
+            "favorable": " or ".join(str(plain(label)) for label in self.favorable),
+            "ids": [self.row_name(row) for row in range(len(self.X))],
+            "note": None if self.repaired is None else self.repaired.warning,
+            "redact": options.redact,
             **more,
-        )
-        return page.html.encode()
+        }
+
+    def reports(
+        self,
+        context: typer.Context,
+        options: ReportOptions,
+        what: str,
+        make: Callable[[dict[str, Any]], Evidence],
+    ) -> list[tuple[str | None, Callable[[], bytes]]]:
+        """Return the files of a report, and what makes the bytes of each from evidence that is made once."""
+
+        @cache
+        def evidence() -> Evidence:
+            return make(self.about(context, options, what))
+
+        def content(path: str) -> bytes:
+            return evidence().content(path)
+
+        return [(path, partial(content, path)) for path in options.reports]
 
 
 def read_source(options: FileOptions) -> _io.Source:
@@ -90,143 +150,95 @@ def read_source(options: FileOptions) -> _io.Source:
     return _io.read(getattr(options, data), **given)
 
 
-def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
-    """Return the table and what its columns mean; the ledger is that of a repaired table."""
+def open_problem(
+    task: TaskOptions, ledger: str | None = None, *, needs_privileged: bool = True
+) -> CommandTable:
+    """Return the table and what its columns mean; the ledger is that of a repaired table.
+
+    What is not given is asked for on a terminal. ``needs_privileged`` is False where groups can be compared
+    without a privileged one; it is None then, if it is not given.
+    """
     source = read_source(task)
     frame, built_in, notes = source.frame, source.dataset, []
-    names, target = list(task.sensitive or ()), task.target
     if built_in is not None:
-        target = target or str(built_in.y.name)
-        names = names or [built_in.sensitive]
-    if target is None:
-        raise _not_given("target", "the column to predict", frame.columns)
-    target = source.find(target, "target")
-    if not names:
-        raise _not_given("sensitive", "the sensitive column", frame.columns.drop(target))
-    for name in names:
-        if source.find(name, "sensitive") == target:
-            raise GroupError(f"column {name!r} is both --target and --sensitive; give two columns.")
-    texts = list(task.privileged or ())
+        task = replace(
+            task,
+            target=task.target or str(built_in.y.name),
+            sensitive=task.sensitive or [built_in.sensitive],
+        )
+    task = complete(task, source, needs_privileged=needs_privileged)
+    target = source.find(str(task.target), "target")
+    names = find_names(source, task.sensitive, "sensitive")
+    if target in names:
+        raise GroupError(f"column {target!r} is both --target and --sensitive; give two columns.")
+    texts: Any = task.privileged
+    privileged: Any = None
     if built_in is not None and not texts and names == [built_in.sensitive]:
         privileged = built_in.privileged
         notes.append(f"privileged {privileged!r}, as the built-in table says")
-    else:
-        privileged = _read_privileged(frame, names, texts)
-    y, positive = _read_target(frame[target], task.positive, notes)
-    # What a person may want to check in how columns were read.
-    notes += [
-        f"column {name!r}: {name_option(inferred.note, inferred.parameter)}"
-        for name, inferred in source.inferred.items()
-        if name != target and inferred.note
-    ]
+    elif texts:
+        privileged = read_privileged(frame, names, list(texts))
+    told: list[str] = []
+    y, positive, favorable = read_target(source, target, task.positive, told)
+    if built_in is not None and target == built_in.y.name and not task.positive:
+        told = [f"{target} = {plain(positive)} means {datasets.SPECS[source.name].meaning}"]
+    notes += told
     repaired, said = find_repair(source, task, ledger)
     notes += [said] if said else []
-    X, sensitive = frame.drop(columns=target), names[0] if len(names) == 1 else names
-    return CommandTable(task, source, X, y, target, sensitive, privileged, positive, repaired, notes)
+    left_out, X = _leave_out(source, task, [target, *names]), frame.drop(columns=target)
+    X = X.drop(columns=[name for name in left_out if name in X])
+    if task.id is not None:
+        X.index = y.index = _read_id(source, task.id)
+    codes = [] if built_in is not None else find_codes(X, [*names, *(task.numeric or ())])
+    suspicious = find_suspicious(X, y, names)
+    notes += tell_suspicious(suspicious)
+    sensitive = names[0] if len(names) == 1 else names
+    reading = _describe_reading(source, codes)
+    given = task, source, X, y, target, sensitive, privileged, positive, repaired
+    return CommandTable(*given, favorable, left_out, reading, notes, bool(suspicious["sensitive"]))
 
 
-def _not_given(option: str, what: str, columns: Any) -> typer.BadParameter:
-    return typer.BadParameter(f"--{option} is not given; name {what}: {listing(columns, limit=20)}")
+def _leave_out(source: _io.Source, task: TaskOptions, used: list[str]) -> dict[str, str]:
+    """Return the columns that are no part of the model, and why."""
+    left_out = dict.fromkeys(task.drop or (), "--drop")
+    if task.id is not None:
+        if source.find(task.id, "id") in used:
+            raise GroupError(f"column {task.id!r} is --id and --target or --sensitive too; give two columns.")
+        left_out[task.id] = "--id"
+    if source.dataset is None:
+        kept = [*used, *left_out, *(task.categorical or ()), *(task.numeric or ())]
+        left_out |= find_unusable(source.frame, kept)
+    return left_out
 
 
-def _values(column: pd.Series) -> list[Any]:
-    """Return the different values of a column, sorted where they can be."""
-    values = list(column.dropna().unique())
-    try:
-        return sorted(values)
-    except TypeError:
-        return values
-
-
-def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
-    """Return the privileged values of the sensitive columns as the table has them."""
-    values = {name: _values(frame[name]) for name in names}
-
-    def find(text: str, name: str) -> Any:
-        return _find("privileged", text, name, values[name], GroupError)
-
-    if not texts:
-        said = "; ".join(f"{name!r} holds {listing(map(plain, values[name]))}" for name in names)
-        raise typer.BadParameter(f"--privileged is not given, and it is never guessed; {said}")
-    if len(names) > 1:
-        if len(texts) != len(names):
-            raise typer.BadParameter(
-                f"--privileged is given {len(texts)} times for {len(names)} sensitive columns; give one "
-                "value for each, in their order"
-            )
-        return tuple(find(text, name) for text, name in zip(texts, names, strict=True))
-    name = names[0]
-    numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
-    bounds = _RANGE.match(texts[0]) if numeric and len(texts) == 1 else None
-    if bounds and any(bounds.groups()):
-        return _read_range(*bounds.groups())
-    if numeric and len(values[name]) > _QUANTITY:
-        middle = plain(frame[name].median())
-        raise GroupError(
-            f"column {name!r} is a quantity with {len(values[name])} different values; give a range for "
-            f"--privileged, such as {middle:g}.. or ..{middle:g}."
+def _read_id(source: _io.Source, name: str) -> pd.Index:
+    """Return the identifiers of the rows, each of which is there once."""
+    column = source.frame[name]
+    doubtful = np.flatnonzero(column.isna() | column.duplicated(keep=False))
+    if len(doubtful):
+        rows = listing((source.document.row_number(int(row)) for row in doubtful), 4, str)
+        raise InputError(
+            f"id={name!r} does not name every row: it is empty or the same in rows {rows} of the file. Give "
+            "a column whose values are there once.",
+            parameter="id",
         )
-    found = [find(text, name) for text in texts]
-    return found[0] if len(found) == 1 else found
+    found: pd.Index = pd.Index(column.tolist(), name=name, dtype=object)
+    return found
 
 
-def _read_range(first: str | None, last: str | None) -> pd.Interval:
-    """Return the range of values between two ends, both included; without an end, all on that side."""
-    low, high = float(first or "-inf"), float(last or "inf")
-    if low > high:
-        hint = f"the smaller end comes first; give {last}..{first}"
-        raise typer.BadParameter(f"--privileged {first}..{last} is upside down: {hint}")
-    return pd.Interval(low, high, closed="both")
-
-
-def _find(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
-    """Return the value of a column that the text of an option stands for."""
-    number = pd.to_numeric(text, errors="coerce")
-    for value in values:
-        if str(value) == text or (not isinstance(value, str) and value == number):
-            return value
-    known = [plain(value) for value in values]
-    raise error(
-        f"--{option} {shlex.quote(text)} does not occur in column {column!r}, which holds {listing(known)}."
-        f"{did_you_mean(text, known)}"
-    )
-
-
-def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tuple[pd.Series, Any]:
-    """Return the target as two labels, and the positive one."""
-    name = str(column.name)
-    if column.isna().any():
-        raise TargetError(
-            f"column {name!r}, the target, is missing in {int(column.isna().sum())} of {len(column)} rows; "
-            "leave those rows out of the file, or fill them in."
+def _describe_reading(source: _io.Source, codes: list[str]) -> dict[str, list[str]]:
+    """Return what is told of how the file was read, by topic."""
+    reading: dict[str, list[str]] = {"file": list(source.document.notes)}
+    for topic in ("numbers", "dates", "missing", "blanks", "check"):
+        reading[topic] = [
+            f"{name}: {note.text}"
+            for name, inferred in source.inferred.items()
+            for note in inferred.notes
+            if note.topic == topic
+        ]
+    if codes:
+        reading["check"].append(
+            f"{', '.join(codes)}: few different whole numbers; if they are codes, give --categorical "
+            f"{shlex.quote(','.join(codes))}"
         )
-    values = _values(column)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(object)
-    if len(values) < 2:
-        raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
-    positive = None if asked is None else _find("positive", asked, name, values, TargetError)
-    if len(values) > 2:
-        if positive is None:
-            shown = listing(map(plain, values), limit=5)
-            raise TargetError(
-                f"column {name!r}, the target, has {len(values)} different values, {shown}; name the "
-                "favorable one with --positive, and all others count as one."
-            )
-        notes.append(f"all labels but {plain(positive)!r} count as one")
-        return (column == positive).astype(int).rename(name), 1
-    if positive is None:
-        positive = _known_positive(values)
-        if positive is None:
-            first, second = (shlex.quote(str(value)) for value in values)
-            hint = f"Give --positive {first} or --positive {second}."
-            raise TargetError(f"which label of {name!r} is the favorable one? {hint}")
-        notes.append(f"positive label {plain(positive)!r}, of {listing(map(plain, values))}")
-    return column, positive
-
-
-def _known_positive(values: list[Any]) -> Any:
-    """Return the positive one of two labels, if that is known."""
-    texts = {cell_text(plain(value)).casefold(): value for value in values}
-    pairs = (pair.split() for pair in _KNOWN.split(", "))
-    return next((texts[good] for bad, good in pairs if set(texts) == {bad, good}), None)
+    return reading

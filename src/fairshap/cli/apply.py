@@ -1,14 +1,13 @@
 """``fairshap apply``: the edits of a ledger, made again."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from fairshap import Edits
-from fairshap._io import Source
-from fairshap.cli._files import check_writable, how_to_check, write_all
+import fairshap
 from fairshap.cli._options import (
     FileOptions,
     RunOptions,
@@ -17,10 +16,11 @@ from fairshap.cli._options import (
     is_standard,
     out_option,
 )
-from fairshap.cli._output import Output
-from fairshap.cli._problem import read_source
-from fairshap.edits._ledger import Checksums
 from fairshap.exceptions import FileError
+
+if TYPE_CHECKING:
+    from fairshap import Edits
+    from fairshap._io import Source
 
 
 def apply(
@@ -32,10 +32,14 @@ def apply(
     force: bool = force_option(),
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
+    from fairshap.cli._files import check_writable, how_to_check, write_all
+    from fairshap.cli._output import Output
+    from fairshap.edits._ledger import Checksums
+
     output = Output("apply", run, to_stderr=is_standard(out, None, run))
     if not Path(edits).is_file():
         raise FileError(f"there is no ledger {edits!r}.")
-    ledger = Edits.read(edits)
+    ledger = fairshap.Edits.read(edits)
     source = _read_alike(file, ledger)
     check_writable([out], force=force, sources=[source.path, Path(edits)])
     table = source.to_bytes(out, ledger)
@@ -59,6 +63,10 @@ def apply(
 
 def _read_alike(file: FileOptions, ledger: Edits) -> Source:
     """Return the table, its columns read as they were when the ledger was made."""
+    import pandas as pd
+
+    from fairshap.cli._problem import read_source
+
     source = read_source(file)
     texts = {str(name) for name, old in zip(ledger.column, ledger.old, strict=True) if isinstance(old, str)}
     numbers = [name for name in source.frame if pd.api.types.is_numeric_dtype(source.frame[name].dtype)]

@@ -1,30 +1,25 @@
-"""``fairshap audit``: how unfair, for whom, through which columns and which rows."""
+"""``fairshap audit``: who gets what, how the model errs, and which columns and rows tell the attribute."""
+
+from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
 import typer
 
-from fairshap import FairSHAP
-from fairshap._crossval import MEASURES, MIN_COMPARED, Evaluation
-from fairshap._models import is_frozen
-from fairshap._problem.target import steps
-from fairshap.cli._files import write_all
-from fairshap.cli._models import open_task
-from fairshap.cli._options import (
-    FoldOptions,
-    ReportOptions,
-    RunOptions,
-    TaskOptions,
-    explainer_of,
-    game_option,
-    option,
-)
-from fairshap.cli._output import Output, describe_folds, describe_measures, print_measures
-from fairshap.cli._problem import CommandTable
-from fairshap.model_selection import evaluate, evaluate_fitted
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, Texts, option
+
+# The rest is imported where it is used: the help and completion of options do not wait for it.
+if TYPE_CHECKING:
+    from fairshap import Evidence
+    from fairshap.cli._output import Output
+    from fairshap.cli._problem import CommandTable
+
+#: The exit code of an audit that fails a test.
+FAILED = 3
+
+# Columns that are shown; the JSON and the page have all.
+_COLUMNS = 20
 
 
 def audit(
@@ -35,94 +30,207 @@ def audit(
     on: FoldOptions,
     threshold: float = option(0.05, "The smallest Shapley value of a cell that is counted."),
     top: int = option(10, "Rows to show.", min=0),
-    game: str = game_option(),
+    weights: str | None = option(None, "The column of survey or sample weights.", "Table", metavar="COLUMN"),
+    fail_if: Texts = option(
+        None,
+        "Exit with 3 if a figure is on the wrong side, such as 'impact_ratio<0.8' or 'flip_rate>0.02'; "
+        "repeat for several.",
+        "Tests",
+        "--fail-if",
+        metavar="TEST",
+    ),
+    gates: str | None = option(
+        None, "A TOML file of tests: fail_if = ['impact_ratio < 0.8'].", "Tests", "--gates", metavar="FILE"
+    ),
+    by: str = option("", "Who made the audit, for the report.", "Output", metavar="NAME"),
+    purpose: str = option("", "What it is for, for the report.", "Output", metavar="TEXT"),
+    ll144: str | None = option(
+        None,
+        "A folder for the tables of New York City's Local Law 144 (CSV).",
+        "Output",
+        "--ll144",
+        metavar="DIR",
+    ),
 ) -> None:
-    """Say how unfair a model is, for whom, through which columns and which rows; change nothing."""
+    """Say who gets what, how the model errs by group, and through which columns and rows; change nothing."""
+    import fairshap
+    from fairshap.cli._files import write_all
+    from fairshap.cli._models import open_task
+    from fairshap.cli._output import Output
+    from fairshap.evidence._gates import read_conditions, read_file
+
     output = Output("audit", run)
-    problem, estimator = open_task(output, task, page, on)
-    explainer = explainer_of(game, problem.positive, page.report)
+    tests = [*(fail_if or ()), *(read_file(gates) if gates is not None else ())]
+    read_conditions(tests)
+    problem, estimator = open_task(output, task, page, on, needs_privileged=False)
+    weight = None
+    if weights is not None:
+        name = problem.source.find(weights, "weights")
+        weight = problem.source.frame[name].to_numpy()
+        problem.X = problem.X.drop(columns=name, errors="ignore")
     with output.warnings():
-        if is_frozen(estimator):
-            measured = evaluate_fitted(estimator, **problem.inputs)
-        else:
-            how = {**problem.inputs, **on.params, **run.params}
-            measured = evaluate(estimator=estimator, methods=["baseline"], **how)
-        repair = FairSHAP(estimator, **problem.who, threshold=threshold, explainer=explainer, **run.params)
-        repair.fit(problem.X, problem.y)
-        report = partial(problem.report, context, page, repair, evaluation=measured, audit=True)
-        write_all([(page.report, report)], force=page.force)
-    groups, columns, rows = measured.groups(), _columns(repair), _rows(repair, problem, top)
-    _print(output, problem.sensitive, measured, game, groups, columns, rows)
+        found = fairshap.audit(
+            estimator,
+            **problem.inputs,
+            sample_weight=weight,
+            threshold=threshold,
+            fail_if=tests,
+            **on.params,
+            **run.params,
+            **problem.about(context, page, "audit", by=by, purpose=purpose),
+        )
+        write_all([(path, partial(found.content, path)) for path in page.reports], force=page.force)
+    tables = found.write_ll144(ll144, force=page.force) if ll144 is not None else []
+    rows = _rows(found, problem, top)
+    _print(output, found, problem, rows)
     output.written(page, apart=True)
-    output.json(
-        **problem.describe(),
-        rows_held_out=measured.folds is not None,
-        **describe_folds(measured),
-        measures=describe_measures(measured)[0],
-        groups=groups,
-        columns=columns,
-        rows=rows,
-        report=page.report,
-    )
+    if tables:
+        output.line(f"Written: {', '.join(tables)}")
+    failed = [gate for gate in found.gates if not gate.passed]
+    evidence = found.to_dict()
+    output.json(**problem.describe(), evidence=evidence, rows=rows, report=page.report, ll144=tables)
+    for gate in failed:
+        output.note(f"failed: {gate.fails_if} ({gate.result}).")
+    if failed:
+        raise typer.Exit(FAILED)
 
 
-def _columns(repair: FairSHAP) -> pd.DataFrame:
-    """Return one line for each column: what it adds to the risk, the most first."""
-    phi, names = repair.explanation_.values, repair.explanation_.feature_names
-    counts = pd.Series(repair.edits_.column, dtype=object).value_counts()
-    found = {
-        "column": [str(name) for name in names],
-        "mean_attribution": np.nanmean(phi, axis=0),
-        "largest_attribution": np.nanmax(phi, axis=0),
-        "cells": [int(counts.get(name, 0)) for name in names],
-    }
-    return pd.DataFrame(found).sort_values("mean_attribution", ascending=False, ignore_index=True)
+def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, Any]]:
+    """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
+    import numpy as np
 
+    from fairshap._problem.target import steps
 
-def _rows(repair: FairSHAP, problem: CommandTable, top: int) -> pd.DataFrame:
-    """Return the rows of the largest risk or gap, with what adds the most and its reference's value."""
-    explanation = repair.explanation_
-    name = explanation.game
-    risk = np.nan_to_num(explanation.risk if name == "risk" else explanation.gap, nan=-1.0)
+    if found.data is None:
+        return []
+    explanation = found.data.explanation
+    risk = np.nan_to_num(explanation.risk, nan=-1.0)
     lines = []
     for row in np.argsort(-steps(risk, explanation.unit), kind="stable")[:top].tolist():
         phi = explanation.values[row]
         group = " / ".join(map(str, np.atleast_1d(problem.X[problem.sensitive].iloc[row])))
-        line: dict[str, Any] = {"row": row, name: risk[row], "group": group}
+        line: dict[str, Any] = {"row": row, "name": problem.row_name(row), "group": group, "risk": risk[row]}
+        line |= dict.fromkeys(("column", "value", "reference_value", "attribution", "reference"))
         other = int(explanation.best[row])
         if other >= 0 and not np.isnan(phi).all():
-            column = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
-            line |= {
-                "column": str(column),
-                "value": problem.X[column].iloc[row],
-                "reference_value": problem.X[column].iloc[other],
-                "attribution": float(np.nanmax(phi)),
-                "reference": other,
-            }
+            name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
+            line["column"], line["attribution"], line["reference"] = str(name), float(np.nanmax(phi)), other
+            line["value"], line["reference_value"] = (problem.X[name].iloc[k] for k in (row, other))
         lines.append(line)
-    names = ["row", "group", name, "column", "value", "reference_value", "attribution", "reference"]
-    return pd.DataFrame(lines, columns=names)
+    return lines
 
 
-def _print(output: Output, sensitive: Any, measured: Evaluation, game: str, *tables: pd.DataFrame) -> None:
-    groups, columns, rows = tables
-    line = measured.frame().iloc[0]
-    cells = {name: [line[f"{name}{end}"] for end in ("", "_low", "_high")] for name in MEASURES}
-    rows_of = "held-out rows" if measured.folds else "the rows of the table"
-    output.line(f"How unfair: the model on {rows_of}, with 95 % intervals")
-    print_measures(output, measured, ("value", "from", "to"), cells)
-    output.line(f"\nFor whom: by {sensitive!r}")
-    names = ["rows", "base_rate", "positive_rate", "true_positive_rate", "precision", "accuracy", "dr"]
-    head = ["group", "rows", "base rate", "predicted", "true positives", "precision", "accuracy", "DR"]
-    output.table(head, [(one["group"], *(one[name] for name in names)) for _, one in groups.iterrows()])
-    few = groups["group"][groups["few"]]
-    if len(few):
-        output.line(f"Too few rows to be compared (under {MIN_COMPARED}): {', '.join(few)}.")
-    what = "risk" if game == "risk" else "gap in favor of the privileged person of a pair"
-    output.line(f"\nThrough which columns: what each adds to the {what}")
-    output.table(["column", "mean", "largest", "cells to edit"], columns.head(10).itertuples(index=False))
-    if len(rows):
-        said = f"the largest {game}s, and the value that adds the most (rows are counted from 0)"
-        output.line(f"\nWhich rows: {said}")
-        head = ["row", "group", game, "column", "value", "reference has", "adds"]
-        output.table(head, [(str(one[0]), *one[1:-1]) for one in rows.itertuples(index=False)], left=(1, 3))
+def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[dict[str, Any]]) -> None:
+    answers = found.answers
+    output.line(answers.what_was_unfair)
+    output.line(answers.for_whom)
+    if found.provenance.is_stand_in:
+        output.line(f"The model is a stand-in, {found.provenance.model}, trained here. {found.setting.how}")
+    else:
+        output.line(found.setting.how)
+    for grouping in found.groupings:
+        _print_groups(output, grouping)
+    figures = ", ".join(
+        f"{name.replace('_', ' ')} {one.value:.4f}" for name, one in found.performance.items()
+    )
+    output.line(f"\nAll rows together: {figures}.")
+    if found.setting.sees_attribute:
+        dr, flips = found.treatment.risk, found.treatment.flip_rate
+        output.line(
+            f"Discriminative risk (DR), the mean change if only the attribute changes: {dr.value:.4f} "
+            f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, "
+            f"{flips.high:.2%}]."
+        )
+        noise = found.treatment.noise_level
+        if noise == noise:
+            said = "; DR is not distinguishable from it" if found.treatment.is_noise else ""
+            output.line(
+                f"Noise level of DR (the sensitive column shuffled among the rows): {noise:.4f}{said}."
+            )
+    _print_columns(output, found)
+    if rows:
+        output.line("\nWhich rows: the largest risks, and the value that adds the most")
+        head = [problem.row_head, "group", "risk", "column", "value", "reference has", "adds"]
+        names = ("name", "group", "risk", "column", "value", "reference_value", "attribution")
+        output.table(head, [[line[name] for name in names] for line in rows], left=(0, 1, 3))
+    if found.gates:
+        output.line("\nTests")
+        lines = [(gate.fails_if, gate.result, "passed" if gate.passed else "FAILED") for gate in found.gates]
+        output.table(["fails if", "measured", "result"], lines, left=(0, 1, 2))
+
+
+def _print_groups(output: Output, grouping: Any) -> None:
+    """Print what the groups by one attribute get, and how the model errs about them."""
+    output.line(f"\nFor whom: by {grouping.attribute} [95 % intervals]")
+    head = ["group", "rows", "base rate", "selected", "impact ratio", "adjusted p", "true positives"]
+    for table in grouping.labels[:1]:
+        lines = []
+        for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
+            mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
+            impact = (
+                "most favored" if line.group == table.most_favored else _figure(line.impact_ratio, "{:.2f}")
+            )
+            rates = errors.rates
+            lines.append(
+                (
+                    group.name + mark,
+                    group.rows,
+                    f"{line.base_rate.value:.1%}",
+                    _figure(line.selection_rate),
+                    impact,
+                    "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
+                    *(_figure(rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
+                )
+            )
+        output.table([*head, "false positives"], lines)
+    if grouping.unknown_rows:
+        output.line(
+            f"Unknown group: {grouping.unknown_rows:,} rows ({grouping.unknown_share:.1%}), in no line above."
+        )
+
+
+def _figure(figure: Any, write: str = "{:.1%}") -> str:
+    """Return a figure with its interval as text."""
+    if figure.value != figure.value:
+        return "not known"
+    value, low, high = (write.format(one) for one in (figure.value, figure.low, figure.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _print_columns(output: Output, found: Evidence) -> None:
+    """Print what each column adds to the risk and how well it tells the attribute."""
+    told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
+    lines: list[tuple[Any, ...]] = [
+        (
+            one.column,
+            f"{one.share:.1%}",
+            one.mean_size,
+            one.cells,
+            _figure(told.get(one.column, _NONE), "{:.2f}"),
+        )
+        for one in found.treatment.columns
+    ]
+    if not lines:
+        lines = [(name, "", "", "", _figure(one, "{:.2f}")) for name, one in told.items()]
+    if not lines:
+        return
+    output.line(
+        "\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is "
+        "chance)"
+    )
+    output.table(
+        ["column", "share of risk", "mean size", "cells to edit", "AUC for attribute"], lines[:_COLUMNS]
+    )
+    if len(lines) > _COLUMNS:
+        output.line(f"{len(lines) - _COLUMNS} more columns are in --json and --report.")
+    if found.proxies is not None:
+        output.line(
+            "All columns together tell the attribute with an AUC of "
+            f"{_figure(found.proxies.all_together, '{:.2f}')}."
+        )
+
+
+class _NONE:
+    """A figure that is not known."""
+
+    value = float("nan")

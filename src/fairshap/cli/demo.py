@@ -1,9 +1,9 @@
 """``fairshap datasets`` lists the built-in tables, and ``fairshap demo`` repairs one of them."""
 
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
-import pyarrow.parquet as parquet
 import typer
 
 from fairshap.cli._options import (
@@ -15,13 +15,16 @@ from fairshap.cli._options import (
     force_option,
     option,
 )
-from fairshap.cli._output import Output
 from fairshap.cli.repair import repair
-from fairshap.datasets import SPECS, stored_bytes
 
 
 def datasets(run: RunOptions) -> None:
     """List the built-in tables, which can be given as DATA."""
+    from pyarrow import parquet
+
+    from fairshap.cli._output import Output
+    from fairshap.datasets import SPECS, stored_bytes
+
     output = Output("datasets", run)
     lines = []
     for name, spec in SPECS.items():
@@ -46,10 +49,19 @@ def demo(
     force: bool = force_option(),
 ) -> None:
     """Repair the built-in COMPAS table and show what that does."""
+    from fairshap.cli._output import Output
+    from fairshap.datasets import SPECS
+
     places = {"out": "repaired.csv", "edits": "edits.csv", "report": "report.html"}
     paths = {what: str(out / f"compas-{name}") for what, name in places.items()}
     files = TableFiles(force=force, **paths)  # type: ignore[arg-type]
     out.mkdir(parents=True, exist_ok=True)
     Output("demo", run).line(f"{SPECS['compas'].description}\n")
     what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
-    repair(context, *what, run, files, retrain=None, folds=None, repeats=None)
+    try:
+        repair(context, *what, run, files, retrain=None, folds=None, repeats=None)
+    except BaseException:
+        # Only if nothing is in it.
+        with suppress(OSError):
+            out.rmdir()
+        raise

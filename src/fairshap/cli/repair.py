@@ -1,15 +1,13 @@
 """``fairshap repair``: the repaired table and the ledger."""
 
+from __future__ import annotations
+
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairshap import Explainer, FairSHAP, evaluate
-from fairshap._crossval import MEASURES, Evaluation, with_params
-from fairshap._models import is_frozen
-from fairshap.cli._files import how_to_check, write_all
-from fairshap.cli._models import check_trainable, make_model, open_task
+import fairshap
 from fairshap.cli._options import (
     ConstraintOptions,
     RunOptions,
@@ -22,8 +20,20 @@ from fairshap.cli._options import (
     repeats_option,
     selector_of,
 )
-from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures
-from fairshap.cli._problem import CommandTable
+
+# The rest is imported where it is used: the help and completion of options do not wait for it.
+if TYPE_CHECKING:
+    from fairshap import Evidence, Explainer, FairSHAP
+    from fairshap._crossval import Evaluation
+    from fairshap.cli._output import Output
+    from fairshap.cli._problem import CommandTable
+
+#: What people can do instead of a repair that does not help, as evaluate calls it.
+_INSTEAD = {
+    "rsa": "drop the column",
+    "reweighing": "weight the rows",
+    "counterfactuals": "add each row switched",
+}
 
 
 def repair(
@@ -46,12 +56,19 @@ def repair(
     repeats: int | None = repeats_option(),
 ) -> None:
     """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
+    from fairshap._crossval import with_params
+    from fairshap._models import is_frozen
+    from fairshap.cli._files import write_all
+    from fairshap.cli._models import make_model, open_task
+    from fairshap.cli._output import Output
+
     # The demo is a repair too.
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     explainer = explainer_of(selector.game, problem.positive, files.report)
-    made, measured = _repair(output, problem, estimator, selector, limits, explainer), None
+    made = _repair(output, problem, estimator, selector, limits, explainer)
+    measured = others = None
     if is_frozen(retrained) and folds != 0:
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
     elif folds != 0:
@@ -59,16 +76,24 @@ def repair(
         methods = {"before": None, "after": with_params(made, verbose=0)}
         how: dict[str, Any] = {"n_folds": folds, "n_repeats": repeats, **problem.inputs, **run.params}
         with output.warnings():
-            measured = evaluate(estimator=retrained, methods=methods, **how)
+            measured = fairshap.evaluate(estimator=retrained, methods=methods, **how)
+            if not helps(measured):
+                others = fairshap.evaluate(estimator=retrained, methods=list(_INSTEAD), **how)
     table = problem.source.to_bytes(files.out, made.edits_)
     checksums = {"original": problem.source.checksum, "repaired": sha256(table).hexdigest()}
+    ledger = made.edits_.to_bytes(**checksums)
+    hashes = {"ledger": sha256(ledger).hexdigest(), "repaired": checksums["repaired"]}
+
+    def evidence(about: dict[str, Any]) -> Evidence:
+        return made.report(positive=problem.positive, evaluation=measured, **hashes, **about)
+
     asked = [
-        (files.report, lambda: problem.report(context, files, made, evaluation=measured)),
-        (files.edits, lambda: made.edits_.to_bytes(**checksums)),
+        *problem.reports(context, files, "repair", evidence),
+        (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
     write_all(asked, force=files.force)
-    _print(output, files, problem, made, measured)
+    _print(output, files, problem, made, measured, others)
 
 
 def _repair(
@@ -80,6 +105,8 @@ def _repair(
     explainer: Explainer,
 ) -> FairSHAP:
     """Return the repair of a table."""
+    from fairshap.cli._models import check_trainable
+
     if selector.selector == "iterative":
         instead = "give another selector, or --model the name of a kind"
         check_trainable(estimator, "--selector iterative retrains the model", instead)
@@ -88,7 +115,7 @@ def _repair(
     if is_auto:
         why = "--threshold auto tries repairs on folds with a model that is retrained each time"
         check_trainable(estimator, why, "give a number")
-    repair = FairSHAP(
+    repair = fairshap.FairSHAP(
         estimator,
         **problem.who,
         **chosen,
@@ -110,27 +137,39 @@ def _repair(
 
 
 def _print(
-    output: Output, files: TableFiles, problem: CommandTable, repair: FairSHAP, measured: Evaluation | None
+    output: Output,
+    files: TableFiles,
+    problem: CommandTable,
+    repair: FairSHAP,
+    measured: Evaluation | None,
+    others: Evaluation | None,
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""
+    from fairshap.cli._files import how_to_check
+    from fairshap.cli._output import describe_folds, describe_measures, plain
+
     found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
+    frame, cells = repair.edits_.frame(), problem.X.size
     if measured is not None:
+        if others is not None:
+            _print_no_help(output, problem, len(frame), measured, others)
         _print_before_and_after(output, measured)
         found = describe_folds(measured)
         found["before"], found["after"] = describe_measures(measured)
         found["change"] = plain(measured.differences())[1]
-    frame, cells = repair.edits_.frame(), problem.X.size
     share, n_rows = len(frame) / cells, frame["row"].nunique()
     output.line(f"{len(frame):,} of {cells:,} cells ({share:.2%}) were replaced, in {n_rows:,} rows.")
     if len(frame):
         counts = frame["column"].value_counts()
         output.line("By column: " + ", ".join(f"{name} {n:,}" for name, n in counts.items()) + ".")
-        output.line("\nThe largest edits (rows are counted from 0)")
+        output.line("\nThe largest edits, each with the value of a similar row of the other group")
+        name = problem.row_name
         largest = [
-            (str(one.row), one.column, one.old, one.new, str(one.reference), one.phi)
+            (name(one.row), one.column, one.old, one.new, name(one.reference), one.phi)
             for one in frame.nlargest(10, "phi").itertuples()
         ]
-        output.table(["row", "column", "old", "new", "from row", "Shapley value"], largest, left=(1,))
+        head = [problem.row_head, "column", "old", "new", "from", "Shapley value"]
+        output.table(head, largest, left=(0, 1))
     output.written(files, apart=True)
     # A note on a table that was repaired before says it already.
     if len(frame) and problem.repaired is None:
@@ -146,13 +185,44 @@ def _print(
         rows_edited=repair.summary_["n_edited_rows"],
         by_column=repair.summary_["edits_by_column"],
         **found,
+        helps=None if measured is None else others is None,
+        instead=None if others is None else describe_measures(others),
         out=files.out,
         ledger=files.edits,
         report=files.report,
     )
 
 
+def helps(measured: Evaluation) -> bool:
+    """Say whether a repair lowers the discriminative risk on rows that it did not see by a tenth at least."""
+    before, after = measured.frame()["dr"]
+    return bool(after <= 0.9 * before and before > 0)
+
+
+def _print_no_help(
+    output: Output, problem: CommandTable, n_edits: int, measured: Evaluation, others: Evaluation
+) -> None:
+    """Say first that a repair does not help, and what does on the same folds."""
+    names = problem.sensitive if isinstance(problem.sensitive, str) else " and ".join(problem.sensitive)
+    before, after = measured.frame()["dr"]
+    moved = "rises" if round(after, 4) > round(before, 4) else "goes"
+    output.line(
+        f"THIS REPAIR DOES NOT HELP. It replaces {n_edits:,} cells, and how far a prediction moves when only "
+        f"{names} changes (DR) {moved} from {before:.4f} to {after:.4f}."
+    )
+    output.line("What does, measured on the same rows:")
+    frame = others.frame().set_index("method")
+    rows = [(_INSTEAD[name], *frame.loc[name, ["accuracy", "dr", "dp", "eo"]]) for name in _INSTEAD]
+    base = measured.frame().iloc[0]
+    rows.insert(0, ("nothing", *base[["accuracy", "dr", "dp", "eo"]]))
+    output.table(["remedy", "accuracy", "DR", "gap in selection", "gap among the qualified"], rows)
+    output.line("fairshap tune tries many repairs and remedies on this table and says which to take.\n")
+
+
 def _print_before_and_after(output: Output, evaluation: Evaluation) -> None:
+    from fairshap._crossval import MEASURES
+    from fairshap.cli._output import print_measures
+
     before, after = (line for _, line in evaluation.frame().iterrows())
     change = evaluation.differences().iloc[1]
     cells = {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from fairshap import FairSHAP, FairSHAPClassifier
+from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
 from fairshap import tune as try_remedies
 from fairshap._crossval import MINIMIZE, SCORING
 from fairshap.attribution._explanation import make_explainer
@@ -68,16 +68,18 @@ def tune(
             **run.params,
         )
 
-        def report() -> bytes:
-            made, is_repair = FairSHAP(estimator, **problem.who, **run.params), _is_reported(tuning)
-            if is_repair:
-                shown = ("selector", "constraints", "counterfactuals", "matcher", "explainer")
-                made.set_params(**{name: getattr(tuning.estimator.repair, name) for name in shown})
-            measured = tuning.evaluation.only(["baseline", tuning.recommended][: 1 + is_repair])
-            more = {"evaluation": measured, "tuning": tuning, "audit": not is_repair}
-            return problem.report(context, page, made.fit(problem.X, problem.y), **more)
+        def make(about: dict[str, Any]) -> Evidence:
+            if not _is_reported(tuning):
+                how = {**problem.inputs, **on.params, **run.params}
+                return audit(estimator, **how, **about, tuning=tuning)
+            made = FairSHAP(estimator, **problem.who, **run.params)
+            shown = ("selector", "constraints", "counterfactuals", "matcher", "explainer")
+            made.set_params(**{name: getattr(tuning.estimator.repair, name) for name in shown})
+            measured = tuning.evaluation.only(["baseline", tuning.recommended])
+            made.fit(problem.X, problem.y)
+            return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        write_all([(page.report, report)], force=page.force)
+        write_all(problem.reports(context, page, "repair", make), force=page.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "minimized": "minimized"}

@@ -2,13 +2,8 @@
 
 import warnings
 
-from sklearn.linear_model import LogisticRegression
-
-from fairshap import FairSHAP
-from fairshap._models import default_estimator
+import fairshap
 from fairshap.cli._options import RunOptions
-from fairshap.cli._output import Output
-from fairshap.datasets import load
 
 
 def warmup(run: RunOptions) -> None:
@@ -17,9 +12,14 @@ def warmup(run: RunOptions) -> None:
     It repairs Adult with trees, with and without a link, and with a linear model. Compiled code is kept where
     numba keeps it: in the package's folder or the user's, or in NUMBA_CACHE_DIR.
     """
+    from sklearn.linear_model import LogisticRegression
+
+    from fairshap._models import default_estimator
+    from fairshap.cli._output import Output
+
     output = Output("warmup", run)
-    adult = load("adult")
-    repair = FairSHAP(sensitive=adult.sensitive, privileged=adult.privileged, **run.params)
+    adult = fairshap.datasets.load("adult")
+    repair = fairshap.FairSHAP(sensitive=adult.sensitive, privileged=adult.privileged, **run.params)
     hours = adult.X["hours-per-week"].astype(float)
     models = {
         "trees": (default_estimator(run.seed), adult.y),

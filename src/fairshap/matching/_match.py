@@ -197,10 +197,10 @@ def _warn_few(strata: list[Stratum], labels: Target, n_neighbors: int) -> None:
                 lone.append(text)
     if few:
         warn(
-            f"Some rows have fewer than n_neighbors={n_neighbors} references, because the other group has no "
-            f"more rows with their label: {listing(few, 4, str, '; ')}. They have all there are; give a "
-            "smaller n_neighbors to treat all rows alike.",
+            f"Some rows have fewer than {n_neighbors} references, because the other group has no more rows "
+            f"with their label: {listing(few, 4, str, '; ')}. They have all there are.",
             FewReferencesWarning,
+            hint="A smaller n_neighbors treats all rows alike.",
         )
     if lone:
         hint = " Fewer bins would give more choice." if labels.classes is None else ""

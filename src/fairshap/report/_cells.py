@@ -9,6 +9,7 @@ import pandas as pd
 
 from fairshap._frames import show
 from fairshap._problem.target import reaches, steps
+from fairshap._typing import Sides
 from fairshap.report._data import ReportData
 
 # Columns of the table, flows, rows beside their reference and columns of each that are listed.
@@ -52,24 +53,27 @@ def flows(data: ReportData, redact: bool) -> dict[str, Any]:
     for column, places in at.items():
         name = show(column, 60)
         old, new = ([values[k] for k in places] for values in (edits.old, edits.new))
+        side = data.problem.groups.side[edits.row[places]]
         if redact:
-            lines.append(_flow(name, len(places)))
+            lines.append(_flow(name, side))
         elif own.is_numeric(own.position(column)) and len({show(value) for value in (*old, *new)}) > 2:
-            lines += _number_flows(name, old, new)
+            lines += _number_flows(name, old, new, side)
         else:
-            pairs = Counter((show(a, 80), show(b, 80)) for a, b in zip(old, new, strict=True))
-            lines += [_flow(name, n, a, b) for (a, b), n in pairs.items()]
+            pairs = np.array([f"{show(a, 80)}\0{show(b, 80)}" for a, b in zip(old, new, strict=True)])
+            lines += [_flow(name, side[pairs == pair], *pair.split("\0")) for pair in dict.fromkeys(pairs)]
     lines.sort(key=lambda line: -line["rows"])
     shown = lines if redact else lines[:_FLOWS]
     rest = lines[len(shown) :]
     return {"lines": shown, "more": len(rest), "more_rows": sum(line["rows"] for line in rest)}
 
 
-def _flow(column: str, rows: int, old: str = "", new: str = "", note: str = "") -> dict[str, Any]:
-    return {"column": column, "old": old, "new": new, "rows": rows, "note": note}
+def _flow(column: str, side: Sides, old: str = "", new: str = "", note: str = "") -> dict[str, Any]:
+    """Return a flow with its rows, and how many of them are unprivileged and privileged."""
+    sides = [int(np.sum(side == 0)), int(np.sum(side == 1))]
+    return {"column": column, "old": old, "new": new, "rows": len(side), "sides": sides, "note": note}
 
 
-def _number_flows(name: str, old: list[Any], new: list[Any]) -> list[dict[str, Any]]:
+def _number_flows(name: str, old: list[Any], new: list[Any], side: Sides) -> list[dict[str, Any]]:
     """Return how many numbers became larger or smaller, with the medians of either."""
     pairs = pd.DataFrame({"old": old, "new": new})
     present = pairs.notna().all(axis=1)
@@ -79,9 +83,9 @@ def _number_flows(name: str, old: list[Any], new: list[Any]) -> list[dict[str, A
         if len(part):
             # A lower median is a value that occurs, also of dates.
             a, b = (show(part[side].sort_values().iloc[(len(part) - 1) // 2]) for side in pairs)
-            lines.append(_flow(name, len(part), a, b, f"{word}; the values are medians"))
+            lines.append(_flow(name, side[present & chosen], a, b, f"{word}; the values are medians"))
     if not present.all():
-        lines.append(_flow(name, int((~present).sum()), note="from or to a missing value"))
+        lines.append(_flow(name, side[~present], note="from or to a missing value"))
     return lines
 
 

@@ -29,8 +29,8 @@ _MULTIPLES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5,
 class ReportData:
     """A repair, or the one that an audit would make.
 
-    ``target`` knows the positive label. ``evaluation`` has the models before and after on held-out rows, for
-    an audit the first of them; if it is None, ``not_measured`` says why.
+    ``target`` knows the positive label. ``evaluation`` has the models before and after a repair on held-out
+    rows; if it is None, ``not_measured`` says why.
     """
 
     explanation: Explanation
@@ -53,44 +53,30 @@ class ReportData:
         """What the sensitive attribute is called."""
         return show(self.problem.groups.name, 60)
 
-    @property
-    def n_models(self) -> int:
-        """How many models of the evaluation are shown."""
-        return 1 if self.is_audit else 2
-
     def measure_lines(self) -> dict[str, dict[str, Any]] | None:
         """Return a line for each measure: before, after and change, each with the ends of its interval.
 
-        Of an audit there is no after and no change; None if nothing was measured.
+        None if nothing was measured.
         """
         if self.evaluation is None:
             return None
-        measures, n, lines = self.evaluation.measures, self.n_models, {}
-        levels = np.stack([measures.values, measures.low, measures.high], axis=-1)[:n]
-        changes = np.stack(measures.changes(), axis=-1)[1] if n > 1 else None
+        measures, lines = self.evaluation.measures, {}
+        levels = np.stack([measures.values, measures.low, measures.high], axis=-1)[:2]
+        changes = np.stack(measures.changes(), axis=-1)[1]
         for k, (name, measure) in enumerate(MEASURES.items()):
-            pairs = [measures.pair(model, name) for model in range(n)]
+            pairs = [measures.pair(model, name) for model in range(2)]
             said = [f"{show(pair[0], 40)} over {show(pair[1], 40)}" for pair in pairs if pair]
             groups = f"; {said[0]}" if said else ""
             groups += f" before, {said[1]} after" if len(set(said)) > 1 else ""
             line: dict[str, Any] = {"label": measure.label, "description": measure.description + groups}
-            line |= dict(zip(("before", "after"), levels[:, k].tolist(), strict=False))
-            if changes is not None:
-                change, low, high = line["change"] = changes[k].tolist()
-                line["verdict"] = "not measurable"
-                # A gap that cannot be taken is NaN, and not measurable either.
-                if low > 0 or high < 0:
-                    line["verdict"] = "better" if (change > 0) == measure.higher_is_better else "worse"
+            line |= dict(zip(("before", "after"), levels[:, k].tolist(), strict=True))
+            change, low, high = line["change"] = changes[k].tolist()
+            line["verdict"] = "not measurable"
+            # A gap that cannot be taken is NaN, and not measurable either.
+            if low > 0 or high < 0:
+                line["verdict"] = "better" if (change > 0) == measure.higher_is_better else "worse"
             lines[name] = line
         return lines
-
-    def group_rates(self) -> list[list[dict[Any, Any]]]:
-        """Return the rates of each group that the gaps come from, for each model."""
-        if self.evaluation is None:
-            return []
-        frames = [self.evaluation.measures.groups(model) for model in range(self.n_models)]
-        named = [frame.assign(group=[show(name, 40) for name in frame["group"]]) for frame in frames]
-        return [frame.to_dict("records") for frame in named]
 
     @property
     def n_cells(self) -> int:
@@ -168,72 +154,64 @@ def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
 
 
 def evaluate_repair(
-    fitted: Any,
-    target: Target,
-    recipe: Recipe,
-    X_test: Any,
-    y_test: Any,
-    beside: Any,
-    is_audit: bool,
-) -> tuple[Evaluation | None, str]:
-    """Return the models before and after on held-out rows, or None and why they are not measured."""
+    fitted: Any, problem: Problem, recipe: Recipe, X_test: Any, y_test: Any, beside: Any
+) -> tuple[Evaluation | None, str, Problem]:
+    """Return the models before and after on held-out rows, or None and why not; and whose rows these are."""
     if (X_test is None) != (y_test is None):
         raise InputError("X_test and y_test belong together; give both, or neither.")
-    problem = fitted.explanation_.problem
+    target = problem.y
     if target.classes is None or len(target.classes) != 2:
-        return None, "Accuracy and the gaps between groups are measures of a target with two labels."
+        why = "Accuracy and the gaps between groups are measures of a target with two labels."
+        return None, why, problem
     seed = int(check_random_state(fitted.random_state).randint(np.iinfo(np.int32).max))
+    judged = problem
     if X_test is not None:
         if problem.added and beside is None:
             message = "X_test is given without the sensitive attribute; give sensitive_features_test too."
             raise InputError(message, parameter="sensitive_features_test")
-        found = _on_test_rows(fitted, target, recipe, (X_test, y_test, beside), seed, is_audit)
+        # The test rows may lack some of the privileged values that the table has.
+        reader = copy_estimator(fitted).set_params(privileged=problem.privileged_in_parts)
+        judged = reader._problem(X_test, y_test, beside, positive=target.positive_value)
+        found = _on_test_rows(fitted, problem, recipe, judged, seed)
     else:
         try:
-            found = _cross_validate(fitted, target, recipe, seed, is_audit)
+            found = _cross_validate(fitted, problem, recipe, seed)
         except FairshapError as error:
             # A fold can lack a group that the table has; the rest of the report does not need it.
-            return None, f"A fold of the table could not be repaired: {error}"
+            return None, f"A fold of the table could not be repaired: {error}", problem
     found.warn_if_noise(problem.groups.name)
-    return found, ""
+    return found, "", judged
 
 
-def _on_test_rows(
-    fitted: Any, target: Target, recipe: Recipe, held_out: tuple[Any, Any, Any], seed: int, is_audit: bool
-) -> Evaluation:
+def _on_test_rows(fitted: Any, problem: Problem, recipe: Recipe, test: Problem, seed: int) -> Evaluation:
     """Measure on a held-out set; the noise comes from several models with the attribute shuffled."""
-    explanation, problem = fitted.explanation_, fitted.explanation_.problem
-    # The test rows may lack some of the privileged values that the table has.
-    reader = copy_estimator(fitted).set_params(privileged=problem.privileged_in_parts)
-    test = reader._problem(*held_out, positive=target.positive_value)
-    models = {"before": explanation.model}
+    explanation, values = fitted.explanation_, problem.y.values
+    before = explanation.model
     if problem.added:
         # What would be deployed never sees the attribute, as the explained model does.
-        models["before"] = fitted._refit(problem.own.native, target.values, None)
-    if not is_audit:
-        repaired = recipe.finish(explanation, problem.own.native, target.values, fitted.edits_)
-        models["after"] = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
+        before = fitted._refit(problem.own.native, values, None)
+    repaired = recipe.finish(explanation, problem.own.native, values, fitted.edits_)
+    after = fitted._refit(repaired.X, repaired.y, repaired.sample_weight)
     how = f"Measured on a held-out set of {test.table.n_rows:,} rows."
-    judged = [[judge(model, test)] for model in models.values()]
-    found = Evaluation.of(list(models), judged, test.groups.names, how)
+    judged = [[judge(model, test)] for model in (before, after)]
+    found = Evaluation.of(["before", "after"], judged, test.groups.names, how)
     if is_frozen(fitted.estimator) or problem.added:
         # A model that was given fitted is not trained again; one that is blind has no noise.
         return found
-    fit = partial(fitted._refit, y=target.values, sample_weight=None)
+    fit = partial(fitted._refit, y=values, sample_weight=None)
     train, rows = np.arange(problem.table.n_rows), np.arange(test.table.n_rows)
     noise = [shuffled_risk(problem, train, fit, test, rows, seed + k) for k in range(_SHUFFLES)]
     return replace(found, noise=np.array(noise))
 
 
-def _cross_validate(fitted: Any, target: Target, recipe: Recipe, seed: int, is_audit: bool) -> Evaluation:
+def _cross_validate(fitted: Any, problem: Problem, recipe: Recipe, seed: int) -> Evaluation:
     """Measure on folds of the table; the explanation of a fold is of its baseline."""
-    problem = replace(fitted.explanation_.problem, target=target)
     # A fold may lack a privileged value that the table has.
     sampler = copy_estimator(fitted).set_params(random_state=seed, privileged=problem.privileged_in_parts)
     sampler.set_params(selector=recipe.selector, threshold=None)
     if is_frozen(fitted.estimator):
         # The fitted model has seen the rows of every fold: one of its kind is trained on each instead.
         sampler.set_params(estimator=copy_estimator(fitted.estimator.estimator))
-    folds = make_folds(target, problem.groups.side, None, None, seed)
-    trials = [Trial("before")] if is_audit else [Trial("before"), Trial("after", sampler)]
+    folds = make_folds(problem.y, problem.groups.side, None, None, seed)
+    trials = [Trial("before"), Trial("after", sampler)]
     return CrossValidation(sampler, problem, folds, seed).run(trials).evaluation

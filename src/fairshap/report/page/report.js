@@ -5,6 +5,8 @@
   const whole = new Intl.NumberFormat("en");
 
   function setUpSlider() {
+    // A model that does not take the attribute has no risk to lower.
+    if (!byId("sweep-data")) return;
     const sweep = data("sweep-data");
     const range = byId("threshold-range");
     const out = byId("threshold-out");
@@ -16,7 +18,7 @@
       out.textContent =
         `${sweep.thresholds[k]}${taken}: ${cells} cells in ${rows} rows would be edited; ` +
         `mean risk ${sweep.risk[k].toFixed(4)}`;
-      range.setAttribute("aria-valuetext", `threshold ${sweep.thresholds[k]}${taken}`);
+      range.setAttribute("aria-valuetext", out.textContent);
     };
     range.addEventListener("input", show);
     byId("slider").hidden = false;

@@ -1,0 +1,119 @@
+"""What the columns of a table are good for: those that no model can use, and those that are suspicious."""
+
+import re
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pandas as pd
+
+from fairshap._messages import listing
+from fairshap._typing import Ints
+
+# Fewer rows than these may all differ by chance.
+_FEW_ROWS = 20
+# As many different whole numbers, or fewer, may be codes.
+_FEW_VALUES = 10
+# How many of the rarer values of a column may be told wrongly by one that tells it "almost".
+_ALMOST = 0.02
+_IDENTIFIER = re.compile(
+    r"(?i:(?:^|[\W_])(?:ids?|nr|no|number|key|uuid|guid|index|ref)\W*$|nummer$|^(?:id|index)\b)|[a-z]I[dD]$"
+)
+
+
+def find_unusable(frame: pd.DataFrame, kept: Collection[str]) -> dict[str, str]:
+    """Return the columns that no model can learn from, and why; those in ``kept`` are not looked at."""
+    found = {name: _why_unusable(frame[name]) for name in frame.columns if name not in kept}
+    return {str(name): why for name, why in found.items() if why}
+
+
+def _why_unusable(column: pd.Series) -> str:
+    n_present, n_values = int(column.notna().sum()), column.nunique()
+    if not n_present:
+        return "empty"
+    if n_values == 1 and n_present == len(column):
+        return f"always {column.iloc[0]!r}"
+    if n_present <= _FEW_ROWS or 2 * n_values <= n_present or n_values <= _FEW_ROWS:
+        return ""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        each = "every value occurs once"
+        return each if n_values == n_present else f"text of {n_values:,} different values"
+    if column.dtype.kind in "iu":
+        if n_values == n_present == column.max() - column.min() + 1:
+            return "numbers the rows"
+        if _IDENTIFIER.search(str(column.name)):
+            return "an identifier"
+    return ""
+
+
+def find_codes(X: pd.DataFrame, skipped: Collection[str]) -> list[str]:
+    """Return the columns of few different whole numbers, which may be codes."""
+    whole = [name for name in X.columns if X[name].dtype.kind in "iu" and name not in skipped]
+    return [name for name in whole if 2 < X[name].nunique() <= _FEW_VALUES < len(X)]
+
+
+def find_suspicious(X: pd.DataFrame, y: pd.Series, sensitive: Collection[str]) -> dict[str, list[str]]:
+    """Return what is told of columns that tell the target, or the sensitive one, exactly or almost."""
+    columns = {name: _encode(X[name]) for name in X.columns}
+    found: dict[str, list[str]] = {"target": [], "sensitive": []}
+    for which, names in (("target", [str(y.name)]), ("sensitive", list(sensitive))):
+        for name in names:
+            labels = pd.factorize(y)[0] if which == "target" else columns[name]
+            for other, codes in columns.items():
+                how = "" if other in sensitive else _how_told(X[other], codes, labels)
+                if how:
+                    found[which].append(f"{other!r} tells {name!r} {how}")
+    return found
+
+
+def _encode(column: pd.Series) -> Ints:
+    """Return a number for each value of a column; a missing one has its own."""
+    return np.asarray(pd.factorize(column, use_na_sentinel=False)[0], dtype=np.int64)
+
+
+def _how_told(column: pd.Series, codes: Ints, labels: Ints) -> str:
+    """Return whether a column tells labels exactly or almost, else nothing."""
+    n_labels, n_values = int(labels.max()) + 1, int(codes.max()) + 1
+    totals = np.bincount(labels, minlength=n_labels)
+    rare = len(labels) - int(totals.max())
+    if rare < _FEW_VALUES or n_labels > len(labels) // _FEW_ROWS:
+        return ""
+    if n_values * 5 <= len(codes):
+        counts = np.bincount(codes * n_labels + labels, minlength=n_values * n_labels)
+        wrong = len(codes) - int(counts.reshape(n_values, n_labels).max(axis=1).sum())
+    elif column.dtype.kind in "iufM" and n_labels == 2:
+        wrong = _wrong_by_a_cut(column, labels)
+    else:
+        return ""
+    if wrong > _ALMOST * rare:
+        return ""
+    return "almost exactly" if wrong else "exactly"
+
+
+def _wrong_by_a_cut(column: pd.Series, labels: Ints) -> int:
+    """Return how many of two labels are wrong if the values below a cut have one and the others the other."""
+    present = column.notna().to_numpy()
+    order = np.argsort(column[present].to_numpy(), kind="stable")
+    sorted_values, ones = column[present].to_numpy()[order], labels[present][order]
+    ends = np.append(np.flatnonzero(sorted_values[1:] != sorted_values[:-1]) + 1, len(ones))
+    below = np.append(0, np.cumsum(ones))[ends]
+    upside = below + (len(ones) - ends) - (ones.sum() - below)
+    absent = labels[~present]
+    missing = min(int(absent.sum()), len(absent) - int(absent.sum()))
+    return int(min(upside.min(), (len(ones) - upside).min())) + missing
+
+
+def tell_suspicious(found: Mapping[str, list[str]]) -> list[str]:
+    """Return the sentences on suspicious columns, with what to do."""
+    said = []
+    if found["target"]:
+        said.append(
+            f"{listing(found['target'], 4, str, '; ')}: is it known only after the decision? Then leave it "
+            "out with --drop."
+        )
+    if found["sensitive"]:
+        said.append(
+            f"{listing(found['sensitive'], 4, str, '; ')}: a model can read the attribute from there, and "
+            "switching the attribute alone shows too little. Leave such a column out with --drop, or add it "
+            "to --sensitive."
+        )
+    return said

@@ -1,0 +1,334 @@
+"""The findings in sentences, written for people who have to decide, not for statisticians."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairshap.evidence._figures import Figure
+from fairshap.evidence._proxies import Proxies
+from fairshap.evidence._sections import Mitigation, Setting, Treatment
+from fairshap.evidence._tables import Grouping, LabelTable, QuantityTable
+from fairshap.report._summary import count, join_names
+
+#: A risk under this is called about 0: a point of probability.
+_NOTHING = 0.01
+
+# Groups that a sentence names.
+_NAMED = 3
+
+FOUR_FIFTHS = (
+    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less "
+    "than four "
+    "fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
+    "that a model is fair, and one below it is no finding of discrimination."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Six questions and their answers: the first screen of the page."""
+
+    what_was_unfair: str
+    for_whom: str
+    through_which_columns: str
+    what_was_changed: str
+    what_did_it_do: str
+    what_is_left: str
+
+
+def percent(value: float) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.0813), percent(0.00042), percent(float("nan"))
+    ('8.1 %', '0.04 %', 'not known')
+    """
+    if not np.isfinite(value):
+        return "not known"
+    digits = 1 if abs(value) >= 0.001 or value == 0 else 2
+    return f"{100 * value:.{digits}f} %"
+
+
+def points(value: float) -> str:
+    """Return a difference of shares in percentage points.
+
+    >>> points(0.161), points(0.01)
+    ('16.1 points', '1.0 points')
+    """
+    return f"{100 * abs(value):.1f} points" if np.isfinite(value) else "not known"
+
+
+def interval(figure: Figure, write: str = "{:.2f}") -> str:
+    """Return the 95 % interval of a figure in words."""
+    return f"95 % interval {write.format(figure.low)} to {write.format(figure.high)}"
+
+
+def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment) -> str:
+    """Return who is selected how often, then what the attribute alone does, and what neither shows."""
+    first = groupings[-1]
+    if first.quantity is not None:
+        outcome, is_gap = _quantity_in_words(setting, first.quantity)
+    elif first.labels:
+        outcome, is_gap = _outcome_in_words(setting, first)
+    said = [outcome, treatment_in_words(setting, treatment)]
+    # Of a quantity nothing says how much is little, but of none at all.
+    little = _NOTHING if treatment.unit == "probability" else 0.0
+    if is_gap and (not setting.sees_attribute or treatment.risk.value <= little):
+        said.append(
+            "This is not evidence of fairness: the groups get different outcomes all the same, because other "
+            "columns differ between them or stand for the attribute."
+        )
+    return " ".join(said)
+
+
+def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, bool]:
+    """Say how often the groups with the highest and the lowest rate are selected; and whether they differ."""
+    tables = grouping.labels[:1] if setting.positive else grouping.labels
+    table = max(tables, key=lambda one: np.nan_to_num(one.gaps["selection_rate"].figure.value, nan=-1.0))
+    gap = table.gaps["selection_rate"]
+    if not gap.highest:
+        return f"There are no two groups of {grouping.attribute} to compare.", False
+    lines = {line.group: line for line in table.outcomes}
+    high, low = lines[gap.highest], lines[gap.lowest]
+    rates = [percent(line.selection_rate.value) for line in (low, high)]
+    whom = f"{rates[0]} of {low.group} and for {rates[1]} of {high.group}"
+    many = f" (of {len(lines)} groups, the lowest and the highest)" if len(lines) > 2 else ""
+    impact = low.impact_ratio
+    said = f"The model predicts {setting.target} = {table.label} for {whom}{many}"
+    if np.isfinite(impact.value):
+        said += f": {impact.value:.2f} times as often ({interval(impact)}), {points(gap.figure.value)} apart"
+    is_gap = bool(gap.figure.low > 0)
+    return f"{said}." + ("" if is_gap else " With these rows, the two rates cannot be told apart."), is_gap
+
+
+def _quantity_in_words(setting: Setting, table: QuantityTable) -> tuple[str, bool]:
+    gap = table.gap
+    if not gap.highest:
+        return "There are no two groups to compare.", False
+    lines = {line.group: line for line in table.lines}
+    high, low = lines[gap.highest], lines[gap.lowest]
+    is_gap = bool(gap.figure.low > 0)
+    said = (
+        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {low.group} "
+        f"and of {high.mean_prediction.value:,.4g} for {high.group}: {gap.figure.value:,.4g} apart "
+        f"({interval(gap.figure, '{:,.4g}')})."
+    )
+    return said + ("" if is_gap else " With these rows, the two cannot be told apart."), is_gap
+
+
+def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
+    """Say what changing the attribute alone does."""
+    name = join_names(setting.sensitive)
+    if not setting.sees_attribute:
+        return f"The model does not take {name}: changing only {name} changes nothing, by construction."
+    if not np.isfinite(treatment.risk.value):
+        return f"What changing only {name} does could not be measured."
+    if treatment.unit == "probability":
+        what = "the predicted chance" + (
+            f" of {setting.target} = {setting.positive}" if setting.positive else "s"
+        )
+        moved = f"moves {what} by {points(treatment.risk.value)} on average"
+    else:
+        moved = f"moves the {treatment.unit} by {treatment.risk.value:,.4g} on average"
+    tested = "Tested on rows that it was not trained on, changing" if setting.folds else "Changing"
+    said = f"{tested} only {name} {moved}"
+    if np.isfinite(treatment.flip_rate.value):
+        said += f" and changes the decision for {percent(treatment.flip_rate.value)} of people"
+    said += "."
+    if treatment.is_noise:
+        noise = treatment.noise_level
+        shown = points(noise) if treatment.unit == "probability" else f"{noise:,.4g}"
+        said += f" That cannot be told from what a shuffled column does ({shown})."
+    return said
+
+
+def answers(
+    setting: Setting,
+    groupings: tuple[Grouping, ...],
+    treatment: Treatment,
+    proxies: Proxies | None,
+    mitigation: Mitigation | None,
+    reason: str = "",
+) -> Answers:
+    """Return the six answers of the first screen; ``reason`` is what a search recommends."""
+    return Answers(
+        verdict(setting, groupings, treatment),
+        _for_whom(setting, groupings),
+        _through(setting, treatment, proxies),
+        _changed(mitigation),
+        _effect(mitigation),
+        _left(mitigation, reason),
+    )
+
+
+def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
+    """Say which groups are under the four-fifths line, which are few, and how many rows have no group."""
+    said = []
+    for one in groupings:
+        few = {group.name for group in one.groups if group.is_few}
+        if one.is_intersection:
+            # The first sentence of all is about the combinations.
+            continue
+        said += [f"By {one.attribute}, {_below(setting, table, few)}" for table in one.labels[:1]]
+        if one.quantity is not None and one.quantity.gap.lowest:
+            said.append(f"By {one.attribute}, {one.quantity.gap.lowest} gets the lowest mean prediction.")
+        if few:
+            said.append(f"{_some(sorted(few))} {'has' if len(few) == 1 else 'have'} too few rows to compare.")
+        if one.unknown_rows:
+            said.append(
+                f"{count(one.unknown_rows, 'row')} ({percent(one.unknown_share)}) of unknown {one.attribute} "
+                f"{'is' if one.unknown_rows == 1 else 'are'} in no group."
+            )
+    return " ".join(said)
+
+
+def _some(names: list[str]) -> str:
+    """Return names in a sentence, the rest counted."""
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return join_names([*names[:_NAMED], *more])
+
+
+def _below(setting: Setting, table: LabelTable, few: set[str]) -> str:
+    lines = [line for line in table.outcomes if line.impact_ratio.value < 0.8 and line.group not in few]
+    lines.sort(key=lambda line: line.impact_ratio.value)
+    label = f"{setting.target} = {table.label}"
+    if not lines:
+        return f"no group is predicted {label} less than four fifths as often as {table.most_favored}."
+    those = "is" if len(lines) == 1 else "are"
+    below = _some([f"{line.group} ({line.impact_ratio.value:.2f})" for line in lines])
+    return f"{below} {those} predicted {label} less than four fifths as often as {table.most_favored}."
+
+
+def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) -> str:
+    said = []
+    heavy = [one for one in treatment.columns if one.mean_size > 0][:3]
+    if heavy:
+        listed = [f"{one.column} ({percent(one.share)} of the risk)" for one in heavy]
+        said.append(f"The risk is carried by {join_names(listed)}.")
+    elif proxies is not None:
+        by_gap = sorted(proxies.columns, key=lambda one: -np.nan_to_num(one.share_of_gap))[:3]
+        listed = [f"{one.column} ({percent(one.share_of_gap)})" for one in by_gap if one.share_of_gap > 0]
+        if listed:
+            said.append(
+                f"What differs in the scores of similar people of two groups comes from {join_names(listed)}."
+            )
+    if proxies is not None and proxies.columns:
+        best = [f"{one.column} (AUC {one.auc.value:.2f})" for one in proxies.columns[:3]]
+        name = join_names(setting.sensitive)
+        said.append(
+            f"The columns that tell {name} best are {join_names(best)}; all together tell it with an AUC of "
+            f"{proxies.all_together.value:.2f}, where 0.5 is a coin flip and 1 is certainty."
+        )
+    return " ".join(said) or "No column adds to the risk, and none was found to tell the attribute."
+
+
+def _changed(mitigation: Mitigation | None) -> str:
+    if mitigation is None:
+        return "Nothing. This is an audit: it changes neither the table nor the model."
+    if not mitigation.cells and not mitigation.added_rows:
+        return "No cell was replaced."
+    said = []
+    if mitigation.cells:
+        share = mitigation.cells / mitigation.cells_in_table
+        listed = [f"{name} ({n:,})" for name, n in mitigation.columns.items()]
+        shown = join_names([*listed[:4], *([f"{len(listed) - 4} more columns"] if len(listed) > 4 else [])])
+        said.append(
+            f"{count(mitigation.cells, 'cell')} of {mitigation.cells_in_table:,} ({100 * share:.2g} %) in "
+            f"{count(mitigation.rows, 'row')} of the training table: {shown}."
+        )
+    else:
+        said.append("No cell was replaced.")
+    if mitigation.added_rows:
+        said.append(
+            f"{count(mitigation.added_rows, 'row')} with the attribute switched (counterfactuals) were added."
+        )
+    return " ".join(said)
+
+
+def _effect(mitigation: Mitigation | None) -> str:
+    if mitigation is None:
+        return "Nothing was changed, so there is no effect to report."
+    if not mitigation.measures:
+        return f"The effect on a retrained model was not measured. {mitigation.how}"
+    found = {one.name: one for one in mitigation.measures}
+    helped = any(
+        one.verdict == "better" for one in mitigation.measures if one.name in ("dr", "flips", "dp", "eo")
+    )
+    said = "" if helped else "The repair does not help measurably. "
+    words = {"better": "down from", "worse": "up from", "not measurable": "not measurably different from"}
+    dr, dp = found["dr"], found["dp"]
+    accuracy = found["accuracy"]
+    return said + (
+        f"On rows that the models were not trained on, changing only the attribute moves the prediction by "
+        f"{points(dr.after.value)} on average, {words[dr.verdict]} {points(dr.before.value)}. The groups' "
+        "rates are "
+        f"{points(dp.after.value)} apart, {words[dp.verdict]} {points(dp.before.value)}. Accuracy is "
+        f"{percent(accuracy.after.value)}, before {percent(accuracy.before.value)}."
+    )
+
+
+def _left(mitigation: Mitigation | None, reason: str) -> str:
+    if mitigation is None and reason:
+        return f"The gap above is as it was found. {reason}"
+    if mitigation is not None and mitigation.measures:
+        found = {one.name: one for one in mitigation.measures}
+        dp = found["dp"].after
+        if dp.low > 0:
+            left = f"A gap of {points(dp.value)} ({interval(dp, '{:.3f}')}) between the groups is left."
+        else:
+            left = "With these rows, the groups' rates can no longer be told apart."
+        best = [one.name for one in mitigation.alternatives if one.is_recommended]
+        return left + (
+            f" The search recommends: {best[0]}."
+            if best
+            else " Simpler remedies may do more: fairshap tune tries them."
+        )
+    return (
+        "The gap above is as it was found. What would narrow it, and at what cost, fairshap tune finds "
+        "out: dropping the column, weights, edited cells and thresholds are compared on the same rows."
+    )
+
+
+def limits(
+    setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment, is_stand_in: bool
+) -> tuple[str, ...]:
+    """Return what was not measured, and what the figures do not say."""
+    said = []
+    if is_stand_in:
+        said.append(
+            "The audited model is a stand-in: models of this kind were trained here, on this table. A "
+            "model that is in use may behave differently; audit it with its own file."
+        )
+    if not setting.folds:
+        said.append(
+            "The model was judged on the rows of the table. If it was trained on some, it looks better "
+            "than it is."
+        )
+    for one in groupings:
+        if few := [group.name for group in one.groups if group.is_few]:
+            said.append(
+                f"{one.attribute}: {join_names(few)} have fewer than 30 rows; their figures are not compared."
+            )
+        if small := [group.name for group in one.groups if group.is_small and not group.is_few]:
+            said.append(f"{one.attribute}: {join_names(small)} are under 2 % of the rows.")
+        if one.unknown_rows:
+            said.append(
+                f"{one.attribute} is unknown in {count(one.unknown_rows, 'row')}, which are in no group."
+            )
+    if setting.sees_attribute and not np.isfinite(treatment.noise_level):
+        said.append("DR has no noise level here, because no model was trained with the attribute shuffled.")
+    said += [
+        "Base rates come from the labels as they were recorded. If these are biased, error rates inherit "
+        "the bias.",
+        "DR and flips ask what happens if only the attribute changes. They are 0 for a model without the "
+        "column, whatever stands for the attribute in other columns.",
+        "Rates, true positive rates and precision cannot all be equal between groups whose base rates "
+        "differ.",
+        "Intervals hold for these models on other rows of the same kind. They do not cover another "
+        "population, a later time, or other labels.",
+    ]
+    if setting.is_weighted:
+        said.append(
+            "Figures are weighted. Intervals take unequal weights into account, not strata or clusters of "
+            "a survey."
+        )
+    return tuple(said)

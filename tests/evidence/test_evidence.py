@@ -1,0 +1,403 @@
+"""The audit of models and tables, and the forms of evidence."""
+
+import json
+import shutil
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import fairshap
+from fairshap import ColumnEncoder, FairSHAP, audit, datasets, evaluate, metrics
+from fairshap.evidence import _forms, evidence_schema
+from fairshap.exceptions import FileError, GroupError, InputError, ModelError
+from tests.evidence.make_schema import FILE, make
+
+# Tables are small here: what is told of noise is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
+
+
+def logistic():
+    return make_pipeline(ColumnEncoder(), LogisticRegression())
+
+
+def people(n=400, seed=0):
+    """Return a table of two attributes with a gap that other columns carry."""
+    rng = np.random.default_rng(seed)
+    sex, race = rng.choice(["m", "f"], n), rng.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1])
+    height = 170 + 10 * (sex == "m") + rng.normal(size=n) * 4
+    wage = 20 + 5 * (sex == "m") + rng.normal(size=n) * 5
+    y = np.where(wage + rng.normal(size=n) * 3 + (race == "a") > 23, "yes", "no")
+    return pd.DataFrame({"sex": sex, "race": race, "height": height, "wage": wage}), pd.Series(
+        y, name="hired"
+    )
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = people()
+    who = {"sensitive": ["sex", "race"], "privileged": ("m", "a"), "n_folds": 2, "random_state": 0}
+    said = {"by": "A. Person", "purpose": "a test", "date": "2026-01-02", "target": "hired"}
+    return audit(logistic(), X, y, **who, **said, fail_if=["impact_ratio < 0.8", "flip_rate > 0.99"])
+
+
+def test_the_measures_of_an_audit_are_those_of_evaluate():
+    X, y = people()
+    who = {"sensitive": "sex", "privileged": "m", "n_folds": 3, "n_repeats": 2, "random_state": 0}
+    ours = audit(logistic(), X, y, **who).figures
+    theirs = evaluate(X, y, logistic(), methods=["baseline"], **who).frame().iloc[0]
+    same = {
+        "accuracy": "accuracy",
+        "auc": "auc",
+        "dr": "discriminative_risk",
+        "flips": "flip_rate",
+        "dp": "selection_rate_difference",
+        "eo": "true_positive_rate_difference",
+        "fprd": "false_positive_rate_difference",
+        "pqp": "precision_difference",
+    }
+    for name, figure in same.items():
+        expected = [theirs[f"{name}{end}"] for end in ("", "_low", "_high")]
+        assert_allclose(
+            [ours[figure].value, ours[figure].low, ours[figure].high], expected, rtol=1e-9, atol=1e-12
+        )
+
+
+def test_a_fitted_model_is_judged_as_it_is():
+    X, y = people()
+    model = logistic().fit(X, y)
+    evidence = audit(model, X, y, sensitive="sex", privileged="m")
+    assert not evidence.provenance.is_stand_in
+    assert evidence.setting.folds is None
+    frame = metrics.group_frame(y, model.predict(X), sensitive_features=X["sex"], positive="yes")
+    for group, line in zip(
+        evidence.groupings[0].groups, evidence.groupings[0].labels[0].outcomes, strict=True
+    ):
+        assert group.rows == frame.loc[group.name, "rows"]
+        assert_allclose(line.selection_rate.value, frame.loc[group.name, "positive_rate"], rtol=1e-12)
+    dr = metrics.discriminative_risk(model, X, sensitive="sex", privileged="m")
+    assert_allclose(evidence.treatment.risk.value, dr, rtol=1e-12)
+    switched = X.assign(sex=np.where(X["sex"] == "m", "f", "m"))
+    flips = model.predict(X) != model.predict(switched)
+    assert_allclose(evidence.treatment.flip_rate.value, flips.mean(), rtol=1e-12)
+    assert {line.row for line in evidence.treatment.rows} <= set(np.flatnonzero(flips).tolist())
+    assert evidence.treatment.flipped_rows == flips.sum()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_model_without_the_attribute_is_audited_and_not_cleared(beside):
+    X, y = people()
+    rest = X.drop(columns="sex")
+    model = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(rest, y)
+    if beside:
+        evidence = audit(model, rest, y, sensitive="sex", sensitive_features=X["sex"], privileged="m")
+    else:
+        evidence = audit(model, X, y, sensitive="sex", privileged="m")
+    assert not evidence.setting.sees_attribute
+    assert (evidence.treatment.risk.value, evidence.treatment.flip_rate.value) == (0.0, 0.0)
+    said = evidence.answers.what_was_unfair
+    assert said.startswith("The model predicts target = yes for ")
+    assert "does not take sex: changing only sex changes nothing, by construction" in said
+    assert "This is not evidence of fairness" in said
+    rate = (model.predict(rest) == "yes")[(X["sex"] == "m").to_numpy()].mean()
+    lines = {line.group: line for line in evidence.groupings[0].labels[0].outcomes}
+    assert_allclose(lines["m"].selection_rate.value, rate, rtol=1e-12)
+    assert "by construction" in evidence.html
+    # Height and wage tell the sex all the same.
+    assert evidence.proxies.all_together.value > 0.9
+    assert evidence.proxies.columns[0].column == "height"
+    assert_allclose(sum(one.share_of_gap for one in evidence.proxies.columns), 1)
+
+
+def test_a_pipeline_that_drops_the_column_is_not_cleared_either():
+    X, y = people()
+    drop = FunctionTransformer(lambda frame: frame.drop(columns="sex"))
+    model = make_pipeline(drop, ColumnEncoder(), LogisticRegression()).fit(X, y)
+    evidence = audit(model, X, y, sensitive="sex", privileged="m")
+    assert evidence.treatment.risk.value == 0
+    assert "This is not evidence of fairness" in evidence.answers.what_was_unfair
+
+
+def test_without_a_privileged_group_all_are_compared_with_the_most_favored():
+    X, y = people()
+    evidence = audit(logistic(), X, y, sensitive="race", n_folds=2, random_state=0)
+    rates = (y == "yes").groupby(X["race"]).mean()
+    assert evidence.setting.privileged == rates.idxmax()
+    assert "is taken for it" in evidence.setting.privileged_note
+    (table,) = evidence.groupings[0].labels
+    highest = max(table.outcomes, key=lambda line: line.selection_rate.value)
+    assert table.most_favored == highest.group
+    with pytest.raises(GroupError, match="is a quantity"):
+        audit(logistic(), X, y, sensitive="wage")
+
+
+def test_attributes_have_tables_of_their_own_and_of_their_combinations(found):
+    X, _ = people()
+    assert [one.attribute for one in found.groupings] == ["sex", "race", "sex / race"]
+    assert [one.is_intersection for one in found.groupings] == [False, False, True]
+    counts = X.groupby(["sex", "race"]).size()
+    for group in found.groupings[2].groups:
+        assert group.rows == counts[tuple(group.name.split(" / "))]
+
+
+def test_rows_of_unknown_group_are_counted():
+    X, y = people()
+    X.loc[:24, "sex"] = None
+    evidence = audit(logistic(), X, y, sensitive="sex", privileged="m", n_folds=2, random_state=0)
+    (one,) = evidence.groupings
+    assert one.unknown_rows == 25
+    assert sum(group.rows for group in one.groups) == 375
+    assert "25 rows (6.2 %) of unknown sex are in no group." in evidence.answers.for_whom
+    assert any("unknown in 25 rows" in line for line in evidence.limits)
+    lines = evidence.to_ll144()["sex"].set_index("sex")
+    assert lines.loc["unknown", "applicants"] == 25
+
+
+def test_weights_count_in_every_figure():
+    X, y = people()
+    times = np.random.default_rng(1).integers(1, 4, len(X))
+    model = logistic().fit(X, y)
+    weighted = audit(model, X, y, sensitive="sex", privileged="m", sample_weight=times)
+    many = np.repeat(np.arange(len(X)), times)
+    repeated = audit(model, X.iloc[many], y.iloc[many], sensitive="sex", privileged="m")
+    for name in (
+        "impact_ratio",
+        "selection_rate_difference",
+        "precision_difference",
+        "accuracy",
+        "auc",
+        "flip_rate",
+    ):
+        assert_allclose(weighted.figures[name].value, repeated.figures[name].value, rtol=1e-12)
+    assert_allclose(weighted.treatment.risk.value, repeated.treatment.risk.value, rtol=1e-12)
+    for one, other in zip(weighted.groupings[0].groups, repeated.groupings[0].groups, strict=True):
+        assert_allclose(one.share, other.share, rtol=1e-12)
+    # Copies are no people: the weighted figures are less certain.
+    assert weighted.figures["accuracy"].low < repeated.figures["accuracy"].low
+    assert any("weighted" in line for line in weighted.limits)
+
+
+@pytest.mark.parametrize("positive", [None, "high"])
+def test_several_labels_have_tables_of_their_own(positive):
+    X, _ = people()
+    y = np.select([X["wage"] > 26, X["wage"] > 20], ["high", "middle"], "low")
+    model = HistGradientBoostingClassifier(max_iter=5, random_state=0)
+    evidence = audit(
+        model, X, y, sensitive="sex", privileged="m", positive=positive, n_folds=2, random_state=0
+    )
+    labels = [table.label for table in evidence.groupings[0].labels]
+    assert labels == (["high", "low", "middle"])
+    assert evidence.setting.positive == (positive or "")
+    assert set(evidence.performance) == {"accuracy"}
+    jsonschema.validate(evidence.to_dict(), evidence_schema())
+    assert "target = high" in evidence.html
+
+
+@pytest.mark.parametrize("model", [None, LinearRegression(), HistGradientBoostingRegressor(max_iter=5)])
+def test_a_quantity_has_its_own_tables(model):
+    X, _ = people()
+    y = X.pop("wage")
+    evidence = audit(model, X, y, sensitive="sex", n_folds=2, random_state=0, target="wage")
+    (one,) = evidence.groupings
+    assert one.labels == ()
+    assert one.quantity.most_favored == "m"
+    assert evidence.answers.what_was_unfair.startswith("The model predicts a mean wage of ")
+    assert "mean_prediction_difference" in evidence.figures
+    jsonschema.validate(evidence.to_dict(), evidence_schema())
+    assert "Outcomes by <bdi>sex</bdi>" in evidence.html
+    assert "mean absolute error" in evidence.to_markdown()
+    assert set(evidence.to_ll144()["sex"]) >= {"applicants", "scoring_rate", "scoring_impact_ratio"}
+
+
+def test_gates_say_which_figure_failed(found):
+    first, second = found.gates
+    assert not first.passed
+    assert first.figure.value == found.figures["impact_ratio"].value < 0.8
+    assert second.passed
+    assert not found.passed
+    assert "fails: impact_ratio < 0.8" in repr(found)
+    X, y = people()
+    how = {"sensitive": "sex", "privileged": "m", "n_folds": 2, "random_state": 0}
+    with pytest.raises(InputError, match=r"'impact_ration'.*Did you mean 'impact_ratio'"):
+        audit(logistic(), X, y, **how, fail_if="impact_ration < 0.8")
+    with pytest.raises(InputError, match="is no condition"):
+        audit(logistic(), X, y, **how, fail_if=["impact_ratio = 0.8"])
+
+
+def test_the_worst_ratio_of_all_attributes_is_the_figure(found):
+    few = [group.name for one in found.groupings for group in one.groups if group.is_few]
+    ratios = [
+        line.impact_ratio.value
+        for one in found.groupings
+        for table in one.labels
+        for line in table.outcomes
+        if line.group not in few
+    ]
+    assert few
+    assert found.figures["impact_ratio"].value == np.nanmin(ratios)
+
+
+def test_the_json_is_what_the_schema_says(found):
+    assert json.loads(FILE.read_text(encoding="utf-8")) == make(), "run tests/evidence/make_schema.py"
+    schema = evidence_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    text = found.to_json()
+    jsonschema.validate(json.loads(text), schema)
+    assert "NaN" not in text
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**found.to_dict(), "more": 1}, schema)
+
+
+def test_provenance_says_what_was_given_and_leaves_the_rest_blank(found):
+    told = found.provenance
+    assert (told.by, told.purpose, told.date, told.sign_off) == ("A. Person", "a test", "2026-01-02", "")
+    assert (told.seed, told.is_stand_in, told.model_sha256) == (0, True, "")
+    assert len(told.data_sha256) == 64
+    assert told.versions["fairshap"] == fairshap.__version__
+    assert told.model == "ColumnEncoder \u2192 LogisticRegression"
+    with pytest.raises(InputError, match="audit takes no 'why'"):
+        audit(logistic(), *people(), sensitive="sex", why="?")
+
+
+def test_the_mapping_is_dated_and_is_no_finding_of_law(found):
+    mapping = found.to_dict()["mapping"]
+    assert "This is evidence and not a finding of law." in mapping["note"]
+    assert mapping["date"] in mapping["note"]
+    named = " ".join(one["document"] for one in mapping["requirements"])
+    for document in (
+        "Art. 10(2)(c)",
+        "10(2)(f)",
+        "10(2)(g)",
+        "10(2)(h)",
+        "10(3)",
+        "Local Law 144",
+        "MEASURE 2.11",
+        "ISO/IEC TS 12791",
+    ):
+        assert document in named
+
+
+def test_the_card_has_the_sections_of_a_model_card(found):
+    card = found.to_markdown()
+    for section in (
+        "# Fairness audit",
+        "## Model description",
+        "## Evaluation results",
+        "## Model card authors",
+    ):
+        assert f"\n{section}\n" in f"\n{card}"
+    assert found.answers.what_was_unfair in card
+    assert "| impact\\_ratio \\< 0.8 |" in card
+
+
+def test_the_tables_of_local_law_144(found, tmp_path):
+    names = found.write_ll144(tmp_path / "tables")
+    assert [name.rpartition("/")[2] for name in names] == ["sex.csv", "race.csv", "sex-race.csv"]
+    frame = pd.read_csv(names[0], index_col="sex")
+    (table, *_) = found.groupings[0].labels
+    for line, group in zip(table.outcomes, found.groupings[0].groups, strict=True):
+        row = frame.loc[line.group]
+        assert row["applicants"] == group.rows
+        assert_allclose(row["selected"], line.selection_rate.value * group.rows, atol=0.5)
+        assert row["impact_ratio"] == pytest.approx(
+            1.0 if line.group == table.most_favored else line.impact_ratio.value
+        )
+    with pytest.raises(FileError, match="exists"):
+        found.write_ll144(tmp_path / "tables")
+
+
+def test_the_ending_of_a_file_says_the_form(found, tmp_path):
+    for ending, start in ((".json", "{"), (".md", "# Fairness audit"), (".html", "<!doctype html>")):
+        found.write(tmp_path / f"audit{ending}")
+        assert (tmp_path / f"audit{ending}").read_text(encoding="utf-8").lstrip().startswith(start)
+    with pytest.raises(InputError, match=r"\.html, \.md, \.json or \.pdf"):
+        found.write(tmp_path / "audit.docx")
+
+
+def test_without_a_browser_there_is_no_pdf(found, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(FileError, match="Chromium, Chrome or Edge"):
+        found.write(tmp_path / "audit.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(_forms.find_browser() is None, reason="needs a browser: make browser")
+def test_a_browser_prints_the_pdf(found, tmp_path):
+    found.write(tmp_path / "audit.pdf")
+    assert (tmp_path / "audit.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_mlflow_gets_figures_and_files(found, tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    with mlflow.start_run() as run:
+        found.log_mlflow()
+    logged = mlflow.get_run(run.info.run_id)
+    assert logged.data.metrics["fairshap.impact_ratio"] == pytest.approx(found.figures["impact_ratio"].value)
+    assert logged.data.tags["fairshap.passed"] == "False"
+    names = {path.name for path in (tmp_path / "runs").rglob("fairshap/*")}
+    assert names == {"evidence.html", "evidence.json", "model-card.md"}
+
+
+def test_a_repair_gives_evidence_before_and_after():
+    X, y = people()
+    fs = FairSHAP(logistic(), sensitive="sex", privileged="m", threshold=0.001, random_state=0).fit(X, y)
+    evidence = fs.report(target="hired", date="2026-01-02", fail_if=["impact_ratio < 0.1"])
+    found = evidence.mitigation
+    assert found.cells == len(fs.edits_) == sum(found.columns.values())
+    assert len(found.ledger_sha256) == 64
+    measures = evidence.data.evaluation.measures
+    by_group = {(line.group, line.rate): line for line in found.groups["sex"]}
+    for model, part in enumerate(("before", "after")):
+        for _, line in measures.groups(model).iterrows():
+            ours = getattr(by_group[line["group"], "selection_rate"], part)
+            assert_allclose(ours.value, line["positive_rate"], rtol=1e-12)
+    assert evidence.answers.what_was_changed.startswith(f"{found.cells:,} cells of ")
+    jsonschema.validate(evidence.to_dict(), evidence_schema())
+    assert "### Mitigation" in evidence.to_markdown()
+    assert "Rates of each group before and after" in evidence.html
+
+
+def test_a_redacted_audit_tells_no_value_of_a_row():
+    X, y = people()
+    evidence = audit(
+        logistic().fit(X, y), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)]
+    )
+    assert evidence.treatment.rows[0].id.startswith("id-")
+    hidden = audit(
+        logistic(), X, y, sensitive="sex", privileged="m", ids=[f"id-{k}" for k in range(400)], redact=True
+    )
+    assert "id-" not in hidden.to_json()
+    assert "Redacted." in hidden.html
+
+
+def test_what_is_no_model_is_refused():
+    X, y = people(60)
+    with pytest.raises(ModelError, match="is no estimator"):
+        audit("model.pkl", X, y, sensitive="sex")
+    model = logistic().fit(X.rename(columns={"wage": "pay"}), y)
+    with pytest.raises(ModelError, match="does not have: 'pay'"):
+        audit(model, X, y, sensitive="sex")
+
+
+def test_columns_that_a_model_does_not_take_are_left_out():
+    X, y = people()
+    model = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(X[["wage", "sex"]], y)
+    evidence = audit(model, X, y, sensitive="sex", privileged="m")
+    assert evidence.setting.columns == ("wage", "sex")
+    assert evidence.setting.sees_attribute
+
+
+def test_the_audit_of_a_biased_table_is_the_same_each_time():
+    d = datasets.make_biased(200, random_state=0)
+    how = {"sensitive": d.sensitive, "n_folds": 2, "random_state": 0, "date": "2026-01-02"}
+    one, other = (audit(None, d.X, d.y, **how) for _ in range(2))
+    assert one.html == other.html
+    assert one.to_json() == other.to_json()
