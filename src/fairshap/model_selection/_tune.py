@@ -120,7 +120,7 @@ class Tuning:
         >>> from fairshap import datasets, tune
         >>> d = datasets.make_biased(600, random_state=0)
         >>> tuning = tune(d.X[:400], d.y[:400], sensitive=d.sensitive, privileged=d.privileged,
-        ...               candidates=["plain"], n_folds=2, random_state=0)
+        ...               candidates=["plain"], n_folds=5, random_state=0)
         >>> curve = tuning.curve(d.X[:400], d.y[:400], d.X[400:], d.y[400:], at=[0.05, 0.1], axes=["dp"])
         >>> curve.frame()["at"].tolist()
         [0.05, 0.1]
