@@ -12,6 +12,7 @@ on where it stopped. Census KDD is the paper's tenth of the table, its rows join
 """
 
 import argparse
+import itertools
 import json
 import warnings
 from pathlib import Path
@@ -22,7 +23,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
 from xgboost import XGBClassifier
 
-from fairshap import Explainer, FairSHAP, datasets, metrics, tune
+from fairshap import EditConstraints, Explainer, FairSHAP, datasets, metrics, tune
 from fairshap.exceptions import FairshapWarning
 
 #: What the paper reports: FairSHAP's accuracy less the baseline's; DR, DP and EO relative to the baseline's.
@@ -39,13 +40,10 @@ FIRST_SEED = 601
 #: One threshold, for cells and for rows that get counterfactuals: what tells several apart on inner folds is
 #: mostly chance. Counterfactuals of all rows bring DR to 0; those of rows at risk leave some of it, and can
 #: lower DP further. Whether edits that contradict the label help or harm depends on the table.
-CANDIDATES = {
-    "thresholds": (0.075,), "selectors": ("threshold",), "counterfactuals": ("all", 0.075),
-    "reject_if": (None, "label_less_likely"),
-}  # fmt: skip
+THRESHOLD, ROWS, REJECTIONS = 0.075, ("all", 0.075), (None, "label_less_likely")
 #: The plain mean is low for whatever brings DR to 0, though DP is what is hard to lower. EO is left out: on
 #: inner folds it is mostly noise, and what is lowest there tends to be high on the other rows of the table.
-OBJECTIVE = {"dr": 1, "dp": 6}
+MINIMIZE = {"dr": 1, "dp": 6}
 #: On inner folds, whose models are trained on fewer rows, the same edits cost more accuracy.
 MAX_ACCURACY_DROP = 0.015
 #: A small table is folded several times: which candidate is best is noise otherwise.
@@ -67,6 +65,19 @@ METHODS = (BASELINE, DROPPED, ALONE, PAPERS, EDITED, PICKED, *CHANCE.values())
 MARGIN = 0.005
 
 
+def make_candidates(params: dict[str, object]) -> dict[str, FairSHAP]:
+    """Return the repairs that are tried: counterfactuals alone, and edits with them."""
+    made = {
+        f"counterfactuals {rows}, no edits": FairSHAP(**params, threshold=np.inf, counterfactuals=rows)
+        for rows in ROWS
+    }
+    for rows, rejection in itertools.product(ROWS, REJECTIONS):
+        limits = EditConstraints(reject_if=rejection)
+        repair = FairSHAP(**params, threshold=THRESHOLD, counterfactuals=rows, constraints=limits)
+        made[f"threshold {THRESHOLD}, {rejection}, counterfactuals {rows}"] = repair
+    return made
+
+
 def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, object]:
     """Return the measures of all methods on one test fold, and what was picked."""
     data = datasets.load(name, sensitive=sensitive, encoded=True)
@@ -80,27 +91,24 @@ def judge_fold(name: str, sensitive: str, seed: int, fold: int) -> dict[str, obj
     at = columns.index(data.sensitive)
     who = {"sensitive": at, "privileged": 1.0}
     train, test = list(KFold(5, shuffle=True, random_state=seed).split(X))[fold]
-    tuning = tune(
-        X[train], y[train], XGBClassifier(), **who, feature_groups=groups, each_column=False, **CANDIDATES,
-        objective=OBJECTIVE, max_accuracy_drop=MAX_ACCURACY_DROP,
-        n_repeats=3 if len(X) < SMALL else 1, random_state=seed,
-    )  # fmt: skip
-    baseline = XGBClassifier().fit(X[train], y[train])
     fixed = {**who, "random_state": seed}
     grouped = {**fixed, "explainer": Explainer(feature_groups=groups)}
+    tuning = tune(
+        X[train], y[train], XGBClassifier(), **who, candidates=make_candidates(grouped), minimize=MINIMIZE,
+        max_accuracy_drop=MAX_ACCURACY_DROP, n_repeats=3 if len(X) < SMALL else 1, random_state=seed,
+    )  # fmt: skip
+    baseline = XGBClassifier().fit(X[train], y[train])
     repairs = {
         ALONE: FairSHAP(**grouped, threshold=np.inf, counterfactuals="all"),
         PAPERS: FairSHAP.paper(**fixed),
         EDITED: FairSHAP(**grouped, counterfactuals="edited"),
-        PICKED: tuning.repair,
     }
     models = {BASELINE: baseline, DROPPED: XGBClassifier().fit(np.delete(X[train], at, axis=1), y[train])}
     for method, repair in repairs.items():
         # All explain the same model.
         repair.set_params(estimator=FrozenEstimator(baseline))
         models[method] = retrain(repair, X[train], y[train])
-    if not tuning.is_repair:
-        models[PICKED] = models[(BASELINE, DROPPED)[tuning.taken]]
+    models[PICKED] = tuning.estimator.fit(X[train], y[train])
     side, measures = X[test, at], {}
     for method, model in models.items():
         predicted, risk = predict(model, X[test], seed, **who)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 from warnings import catch_warnings
 
@@ -158,28 +159,30 @@ def tune_repair(fold: Fold, thresholds: Sequence[float], n_repeats: int) -> tupl
     """
     # A warning about noise does not change the recommendation.
     with catch_warnings(action="ignore", category=NoiseWarning):
+        who = {"sensitive": fold.sensitive, "privileged": _PRIVILEGED, "random_state": fold.random_state}
+        kinds = {"each column": None, "feature groups": fold.feature_groups}
+        repairs = {}
+        for threshold, rows, kind in product((*thresholds, np.inf), ("edited", "all"), kinds):
+            explainer = Explainer(comparison=_COMPARISON, feature_groups=kinds[kind])
+            name = f"threshold {threshold:g}, counterfactuals of {rows} rows, {kind}"
+            repairs[name] = FairSHAP(**who, threshold=threshold, counterfactuals=rows, explainer=explainer)
         tuning = tune(
             fold.X,
             fold.y,
             make_model(),
-            sensitive=fold.sensitive,
-            privileged=_PRIVILEGED,
-            feature_groups=fold.feature_groups,
-            thresholds=tuple(thresholds),
-            selectors=("threshold",),
-            counterfactuals=("edited", "all"),
+            **who,
+            candidates=repairs,
             explainer=Explainer(comparison=_COMPARISON),
             n_repeats=n_repeats,
-            random_state=fold.random_state,
             n_jobs=1,
         )
-    # The first two candidates are the baseline and the model without the sensitive column.
-    if tuning.taken < 2:
-        return tuning.recommended, ("Baseline", "RSA")[tuning.taken]
-    picked = tuning.repair
+    plain = {"baseline": "Baseline", "drop the column": "RSA"}
+    if tuning.recommended in plain:
+        return tuning.recommended, plain[tuning.recommended]
+    picked = tuning.estimator.repair
     return tuning.recommended, {
         "feature_groups": picked.explainer.feature_groups,
-        "threshold": picked.selector.threshold,
+        "threshold": picked.threshold,
         "counterfactuals": picked.counterfactuals,
     }
 

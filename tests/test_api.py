@@ -34,8 +34,8 @@ PUBLIC = {
         MitigatedClassifier ReductionClassifier ThresholdClassifier
     """,
     "fairshap.model_selection": """
-        evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning HoldoutCheck
-        MEASURES METHODS
+        evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve
+        HoldoutCheck MEASURES METHODS
     """,
 }
 

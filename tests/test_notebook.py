@@ -19,7 +19,8 @@ d = datasets.make_biased(300, random_state=0)
 who = {"sensitive": d.sensitive, "privileged": d.privileged, "random_state": 0}
 model = LogisticRegression()
 fs = FairSHAP(model, **who, threshold=0.02).fit(d.X, d.y)
-tuning = tune(d.X, d.y, model, **who, thresholds=[0.05], selectors=["threshold"], n_folds=5)
+tuning = tune(d.X, d.y, model, **who, candidates=["plain"], n_folds=5)
+points = tuning.curve(d.X, d.y, d.X, d.y)
 curve = budget_curve(d.X, d.y, model, **who, budgets=[0, 5], n_folds=2)
 report = fs.report(tuning=tuning)
 """
@@ -29,6 +30,7 @@ PLOTS = (
     "fs.explanation_.plot()",
     "fs.explanation_.match_plan.diagnostics().plot()",
     "tuning.plot()",
+    "points.plot()",
     "curve.plot()",
     "report.plot_fairness()",
     "report.plot_columns()",

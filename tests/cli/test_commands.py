@@ -12,15 +12,15 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fairshap import EditConstraints, Edits, FairSHAP, OptimalSubset, Threshold, datasets
+from fairshap import Edits, datasets
 from fairshap._crossval import MEASURES, THRESHOLDS
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
-from fairshap.cli.tune import options_of
 from tests.cli.conftest import FEW, WHO
 
 HEAD = {"fairshap", "schema", "command"}
+FOLDS = {"folds", "repeats", "constant_accuracy"}
 
 
 def result(capsys, *args):
@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_json_for_any_number_of_jobs(capsys, people
     found = result(capsys, *args, "--jobs", 1)
     assert found == result(capsys, *args, "--jobs", 2)
     names = {"data", "model", "rows_held_out", "measures", "groups", "columns", "rows", "report"}
-    names |= {"folds", "repeats"}
+    names |= FOLDS
     assert set(found) == HEAD | names
     assert found["data"]["columns"]["code"] == "category"
     assert {group["group"]: group["rows"] for group in found["groups"]}.keys() == {"male", "female"}
@@ -83,7 +83,8 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
     )
     assert set(found) == HEAD | {
         *("data", "model", "selector", "threshold", "edits", "rows_edited", "by_column"),
-        *("folds", "repeats", "before", "after", "change", "out", "ledger", "report"),
+        *FOLDS,
+        *("before", "after", "change", "out", "ledger", "report"),
     }
     assert found["before"]["dr"] + found["change"]["dr"] == pytest.approx(found["after"]["dr"])
     for side in ("before", "after", "change"):
@@ -95,7 +96,7 @@ def test_repair_says_before_and_after_on_other_rows(capsys, people, tmp_path):
 
 def test_evaluate_has_all_methods_with_intervals(capsys, people):
     found = result(capsys, "evaluate", people, *WHO, "--folds", 2, "--methods", "baseline,rsa,fairshap")
-    assert set(found) == HEAD | {"data", "model", "folds", "repeats", "methods", "changes"}
+    assert set(found) == HEAD | {*FOLDS, "data", "model", "methods", "changes"}
     methods = {line["method"]: line for line in found["methods"]}
     assert list(methods) == ["baseline", "rsa", "fairshap"]
     assert methods["rsa"]["dr"] == 0
@@ -104,16 +105,24 @@ def test_evaluate_has_all_methods_with_intervals(capsys, people):
 
 
 def test_tune_recommends_within_the_limits(capsys, people):
-    args = ["--folds", 2, "--repeats", 1, "--selectors", "threshold", "--max-accuracy-drop", 0.05]
-    found = result(capsys, "tune", people, *WHO, *args)
-    names = {"data", "model", "recommended", "reason", "repair", "dr_noise", "candidates", "report"}
-    assert set(found) == HEAD | names
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--max-accuracy-drop", 0.05, "--minimize", "dr=1,dp=6"]
+    found = result(capsys, "tune", people, *WHO, *args, "--candidates", "plain,cells")
+    names = {"data", "model", "recommended", "reason", "estimator", "dr_noise", "candidates", "report"}
+    assert set(found) == HEAD | FOLDS | names
     taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
     base = found["candidates"][0]
     assert [line["recommended"] for line in found["candidates"][:2]].count(True) == 1
     assert taken["recommended"]
     assert taken["allowed"]
     assert base["accuracy"] - taken["accuracy"] <= 0.05
+    assert {"cells 1.5", "reweighing"} < {line["name"] for line in found["candidates"]}
+
+
+def test_tune_recommends_what_predicts_without_the_column(capsys, people):
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--blind", "--candidates", "plain"]
+    found = result(capsys, "tune", people, *WHO, *args)
+    assert [line["needs_attribute"] for line in found["candidates"]] == [True, False, False, False]
+    assert found["recommended"] != "baseline"
 
 
 def test_the_report_tells_the_command_the_checksum_and_the_same_figures(capsys, people, tmp_path):
@@ -146,47 +155,14 @@ def test_an_audit_writes_a_report_and_changes_nothing(capsys, people, tmp_path):
     assert people.read_bytes() == before
 
 
-def test_tuning_reports_the_trade_off(capsys, people, tmp_path):
+@pytest.mark.parametrize("family", ["plain", "cells"])
+def test_tuning_reports_the_trade_off(capsys, people, tmp_path, family):
     page = tmp_path / "r.html"
-    args = [*FEW, "--folds", 2, "--repeats", 1, "--selectors", "threshold", "--report", page]
+    args = [*FEW, "--folds", 2, "--repeats", 1, "--candidates", family, "--report", page]
     found = result(capsys, "tune", people, *WHO, *args)
     text = html.unescape(page.read_text())
     assert "Pareto front" in text
     assert found["reason"] in text
-
-
-def test_tuning_tries_counterfactuals_of_rows_at_risk(capsys, people):
-    args = [*FEW, "--folds", 2, "--repeats", 1, "--selectors", "threshold", "--objective", "dr=1,dp=6"]
-    found = result(capsys, "tune", people, *WHO, *args, "--counterfactuals", "none,0.2")
-    names = {line["name"] for line in found["candidates"]}
-    assert "counterfactuals of rows with a risk of 0.2 or more, no edits" in names
-    assert "threshold 0.05, counterfactuals of rows with a risk of 0.2 or more" in names
-    taken = next(line for line in found["candidates"] if line["recommended"])
-    assert taken["name"] == found["recommended"]
-
-
-def test_tuning_tries_rejections(capsys, people):
-    args = ["--folds", 2, "--repeats", 1, "--selectors", "threshold"]
-    args += ["--reject-if", "none,label_less_likely"]
-    found = result(capsys, "tune", people, *WHO, *args)
-    edits = {line["name"]: line["edits"] for line in found["candidates"]}
-    assert edits["threshold 0.05, reject_if label_less_likely"] < edits["threshold 0.05"]
-    one = result(capsys, "tune", people, *WHO, *args[:-1], "label_less_likely")
-    assert one["repair"]["reject_if"] == "label_less_likely"
-    assert {line["name"]: line["edits"] for line in one["candidates"]}["threshold 0.05"] == edits[
-        "threshold 0.05, reject_if label_less_likely"
-    ]
-
-
-def test_tuning_prints_the_command_of_its_repair():
-    free = options_of(FairSHAP(threshold=0.05))
-    assert free == "fairshap repair ... --selector threshold --threshold 0.05"
-    limits = EditConstraints(reject_if="label_less_likely")
-    assert options_of(FairSHAP(threshold=0.05, constraints=limits)) == f"{free} --reject-if label_less_likely"
-    optimal = options_of(FairSHAP(selector=OptimalSubset(0.02)))
-    assert optimal == "fairshap repair ... --selector optimal --threshold 0.02"
-    alone = FairSHAP(selector=Threshold(float("inf")), counterfactuals="all")
-    assert options_of(alone).startswith("counterfactuals of all rows and no edits (in Python, FairSHAP(")
 
 
 def test_an_audit_explains_the_gap(capsys, people):
@@ -211,8 +187,8 @@ def test_a_repair_goes_towards_parity(capsys, people, tmp_path):
 def test_a_rejection_leaves_some_edits_out(capsys, people, tmp_path):
     args = ["repair", people, *WHO, "--folds", 0]
     edits = [
-        result(capsys, *args, "--out", tmp_path / f"{name}.csv", "--reject-if", name)["edits"]
-        for name in ("none", "risk_rises", "label_less_likely")
+        result(capsys, *args, "--out", tmp_path / f"{len(more)}{more[-1:]}.csv", *more)["edits"]
+        for more in ([], ["--reject-if", "risk_rises"], ["--reject-if", "label_less_likely"])
     ]
     assert 0 < edits[2] < edits[0]
     assert edits[1] <= edits[0]

@@ -77,7 +77,7 @@ def test_all_commands_that_measure_warn_and_the_report_does(told, repaired, tmp_
     commands = [
         ["audit", table, *AUDIT, "--report", page],
         ["evaluate", table, *AUDIT, "--methods", "baseline"],
-        ["tune", table, *AUDIT, "--repeats", 1, "--selectors", "threshold"],
+        ["tune", table, *AUDIT, "--repeats", 1, "--candidates", "plain"],
         ["repair", table, *REPAIR, "--threshold", "0.0001", "--folds", 2, "--out", tmp_path / "twice.csv"],
     ]
     for command in commands:

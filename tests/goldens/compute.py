@@ -226,9 +226,7 @@ COMMANDS: dict[str, list[str]] = {
         f"evaluate {_STAFF} {_FEW} --json"
         " --methods baseline,counterfactuals,fairshap,fairshap-counterfactuals",
     ],
-    "tune": [
-        f"tune {_LOANS} {_FEW} --model logistic --selectors threshold --counterfactuals none,edited --json"
-    ],
+    "tune": [f"tune {_LOANS} {_FEW} --model logistic --candidates plain,weights,cells --json"],
 }
 REPORTS: dict[str, str] = {
     "german-audit": f"audit german {_FEW} --report page.html --json",

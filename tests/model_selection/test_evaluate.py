@@ -33,28 +33,70 @@ from fairshap.exceptions import (
     TargetError,
     WeightsWarning,
 )
-from fairshap.model_selection import MEASURES, METHODS, evaluate, evaluate_fitted, tune
+from fairshap.model_selection import MEASURES, METHODS, budget_curve, evaluate, evaluate_fitted, tune
 
 # Two folds are too few to tell a risk from noise.
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
 
 DATA = datasets.make_biased(300, random_state=0)
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
+#: Those of the paper, and what goes with them.
+USUAL = ["baseline", "rsa", "cr", "reweighing", "counterfactuals", "fairshap", "fairshap-counterfactuals"]
 
 
 @pytest.fixture(scope="module")
 def compared():
-    return evaluate(DATA.X, DATA.y, **WHO, methods=list(METHODS), n_folds=5, random_state=0)
+    return evaluate(DATA.X, DATA.y, **WHO, methods=USUAL, n_folds=5, random_state=0)
+
+
+def test_every_name_is_a_method_that_can_be_trained():
+    model, quick = LogisticRegression(), {"n_folds": 2, "random_state": 0}
+    others = [name for name in METHODS if name not in USUAL]
+    frame = evaluate(DATA.X, DATA.y, model, **WHO, methods=["baseline", *others], **quick).frame()
+    lines = frame.set_index("method")
+    assert list(lines.index) == ["baseline", *others]
+    blind = [name for name in others if not name.endswith("thresholds")]
+    assert (lines.loc[blind, ["dr", "flips"]] == 0).all(axis=None)
+    assert lines.loc["fairshap-thresholds", "flips"] > 0
+    assert lines.loc["exponentiated-gradient", "dp"] < lines.loc["baseline", "dp"]
+
+
+def test_an_attribute_beside_the_table_is_seen_by_no_model():
+    beside, X = DATA.X[DATA.sensitive], DATA.X.drop(columns=DATA.sensitive)
+    model, quick = LogisticRegression(), {"n_folds": 2, "random_state": 0}
+    who = {"sensitive_features": beside, "privileged": DATA.privileged}
+    found = evaluate(X, DATA.y, model, **who, **quick)
+    assert found.names == ("baseline", "reweighing", "fairshap")
+    frame = found.frame().set_index("method")
+    assert (frame[["dr", "flips", "raw_dr"]] == 0).all(axis=None)
+    assert frame["dr_noise"].isna().all()
+    assert frame.loc["fairshap", "edits"] > 0
+    # The baseline is the model without the column.
+    column = evaluate(DATA.X, DATA.y, model, **WHO, methods=["rsa"], **quick).frame()
+    assert frame.loc["baseline", ["accuracy", "dp"]].tolist() == column.loc[0, ["accuracy", "dp"]].tolist()
+    with pytest.raises(InputError, match="'rsa', which needs the sensitive attribute as a column"):
+        evaluate(X, DATA.y, model, **who, methods=["rsa"], **quick)
+    curve = budget_curve(X, DATA.y, model, **who, budgets=[0, 20], **quick).frame()
+    assert curve["edits"].tolist() == [0, 20]
+    assert (curve["dr"] == 0).all()
+    # A fitted model says by its columns whether it sees the attribute.
+    bare = make_pipeline(ColumnEncoder(), model).fit(X, DATA.y)
+    assert evaluate_fitted(bare, X, DATA.y, **who).measures.risk == 0
+    assert metrics.discriminative_risk(bare, X, **who) == 0
+    seeing = make_pipeline(ColumnEncoder(), model).fit(X.assign(group=beside), DATA.y)
+    risk = metrics.discriminative_risk(seeing, X, **who)
+    assert evaluate_fitted(seeing, X, DATA.y, **who).measures.risk == pytest.approx(risk)
+    assert risk > 0
 
 
 def test_every_method_is_measured_and_every_row_once(compared):
     frame = compared.frame().set_index("method")
-    assert list(frame.index) == list(METHODS)
+    assert list(frame.index) == USUAL
     assert frame.loc["rsa", "dr"] == 0
     assert frame.loc["fairshap-counterfactuals", "dr"] < frame.loc["baseline", "dr"]
     assert frame.loc["fairshap", "share"] > 0 == frame.loc["baseline", "share"]
     # The figures follow from the table by group, and each row is in it once.
-    for method in METHODS:
+    for method in USUAL:
         groups = compared.groups(method)
         assert groups["rows"].sum() == 300
         for measure, rate in (("dp", "positive_rate"), ("eo", "true_positive_rate"), ("pqp", "precision")):
@@ -183,9 +225,7 @@ def test_the_same_seed_gives_the_same_baseline_everywhere():
             d.y,
             tree,
             **who,
-            thresholds=[0.1],
-            selectors=["threshold"],
-            counterfactuals=[None],
+            candidates=["plain"],
             random_state=3,
         )
     expected = compared.measures.values[0]
@@ -278,8 +318,7 @@ def test_rows_are_judged_as_the_methods_compare_them():
     tree = DecisionTreeClassifier(max_depth=6, random_state=0)
     mean = evaluate(X, y, tree, **who, **mean_of_pairs, methods=["baseline"], random_state=0)
     largest = evaluate(X, y, tree, **who, methods=["baseline"], random_state=0)
-    quick = {"thresholds": [0.5], "selectors": ["threshold"], "counterfactuals": [None]}
-    tuned = tune(X, y, tree, **who, **mean_of_pairs, **quick, random_state=0)
+    tuned = tune(X, y, tree, **who, **mean_of_pairs, candidates=["plain"], random_state=0)
     assert mean.measures.risk < largest.measures.risk
     np.testing.assert_array_equal(tuned.evaluation.measures.values[0], mean.measures.values[0])
 
@@ -290,7 +329,7 @@ def test_a_fitted_model_is_judged_on_two_labels():
         evaluate_fitted(model, DATA.X, np.arange(300) % 3, **WHO)
 
 
-@pytest.mark.parametrize(("n_folds", "methods"), [(5, ["baseline", "fairshap"]), (2, list(METHODS)[-2:])])
+@pytest.mark.parametrize(("n_folds", "methods"), [(5, ["baseline", "fairshap"]), (2, USUAL[-2:])])
 def test_in_each_fold_the_baseline_is_fitted_matched_and_explained_once(n_folds, methods, monkeypatch):
     counts = Counter()
 
@@ -321,7 +360,7 @@ def test_methods_are_drawn_beside_each_other(compared):
     assert [ax.get_title() for ax in axes] == [
         measure.label for measure in MEASURES.values() if measure.is_main
     ]
-    assert [text.get_text() for text in axes[0].get_yticklabels()] == list(METHODS)
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == USUAL
 
 
 def test_a_method_that_was_not_evaluated_has_no_groups(compared):

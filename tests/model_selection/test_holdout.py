@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, datasets
 from fairshap.exceptions import InputError, ModelError, UnmatchedRowsWarning, WorseModelWarning
-from fairshap.model_selection import holdout_check
+from fairshap.mitigation import Reweigher
+from fairshap.model_selection import MEASURES, holdout_check
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
 
@@ -54,15 +55,17 @@ def test_a_worse_model_is_told_of_for_every_target_and_attribute(kind, is_beside
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", WorseModelWarning)
             predictor = make(FairSHAP(model, **params, threshold=threshold), drop_sensitive=False)
-            found = holdout_check(predictor, table, y, **given)
+            found = holdout_check(predictor, table, y, **given, test_size=0.3)
         texts = [str(one.message) for one in said]
-        words = rf"On 800 held-out rows .* its {name} is -?0\.\d+ instead of 0\.\d+"
+        words = rf"On 1200 held-out rows .* its {name} is -?0\.\d+ instead of 0\.\d+"
         assert [bool(re.match(words, text)) for text in texts] == [True] * is_worse
         assert found.is_worse == is_worse
         frame = found.frame().set_index("measure")
-        assert list(frame.index) == [name.lower()] + ["dr"] * (not is_beside)
+        measured = list(MEASURES) if kind == "labels" else [name.lower()] + ["dr"] * (not is_beside)
+        assert list(frame.index) == [one for one in measured if one in frame.index]
+        assert {measured[0], *measured[1:][-1:]} <= {*frame.index, "pqp"}
         assert (frame["change_low"] <= frame["change"]).all()
-        assert (frame["change"] == frame["after"] - frame["before"]).all()
+        np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"], atol=1e-12)
         if not is_worse:
             assert (frame["change"] == 0).all()
 
@@ -87,6 +90,16 @@ def test_what_is_trained_after_the_repair_is_what_is_checked():
     assert plain.frame().equals(holdout_check(repair, table, y).frame())
     before = [found.frame().set_index("measure").loc["dr", "before"] for found in (plain, other)]
     assert before[0] != before[1]
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.WorseModelWarning")
+def test_weights_and_a_dropped_column_are_part_of_what_is_checked():
+    table, y = telling("labels")
+    repair = FairSHAP(TREE, sensitive="group", privileged=1, threshold=10.0, random_state=0)
+    blind = FairSHAPClassifier(repair, weights=Reweigher(), drop_sensitive=True)
+    frame = holdout_check(blind, table, y).frame().set_index("measure")
+    assert (frame.loc[["dr", "flips"], "after"] == 0).all()
+    assert frame.loc["dp", "after"] < frame.loc["dp", "before"]
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.WorseModelWarning")

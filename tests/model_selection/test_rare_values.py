@@ -39,10 +39,10 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if "exponentiated" not in name])
 def test_evaluate_takes_folds_that_lack_one(setting, method):
     rows, sensitive, privileged, function = SETTINGS[setting]
-    quick = {"methods": ["baseline", method], "random_state": 0}
+    quick = {"methods": ["baseline", method], "n_folds": 3, "random_state": 0}
     found = evaluate(rows, Y, MODEL, sensitive=sensitive, privileged=privileged, **quick).frame()
     assert found[["accuracy", "dr", "dp"]].notna().all(axis=None)
     if function is not None:
@@ -63,9 +63,10 @@ def test_evaluate_takes_methods_that_name_the_values_themselves():
 def test_repairs_are_tried_on_folds_that_lack_one(setting):
     rows, sensitive, privileged, function = SETTINGS[setting]
     who = {"sensitive": sensitive, "privileged": privileged, "random_state": 0}
-    quick = {"thresholds": [0.05], "selectors": ["threshold"], "n_repeats": 1}
+    quick = {"candidates": ["plain", "weights", "cells"], "n_folds": 3}
     found = tune(rows, Y, MODEL, **who, **quick)
-    assert found.repair.privileged == privileged
+    named = found.estimator.get_params()
+    assert all(value == privileged for name, value in named.items() if name.endswith("privileged"))
     if function is not None:
         same = tune(rows, Y, MODEL, **{**who, "privileged": function}, **quick)
         assert_frame_equal(found.frame(), same.frame())

@@ -1,183 +1,240 @@
-"""Tuning: the candidates, the ranking, and the threshold that is found."""
+"""Tuning: the candidates, the ranking, the recommendation, and the threshold that is found."""
 
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from numpy.testing import assert_allclose
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, OptimalSubset, datasets
-from fairshap._crossval import GAPS, MEASURES, Evaluation
+from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, FairSHAPClassifier, datasets
+from fairshap._crossval import GAPS, MEASURES, CrossValidation, Evaluation
 from fairshap._crossval.evaluation import Measures
-from fairshap._crossval.folds import Predictions
-from fairshap._crossval.objective import Ranking
-from fairshap.exceptions import InputError, ModelError, SkippedWarning, TargetError, WeightsWarning
+from fairshap._crossval.folds import Predictions, make_folds
+from fairshap._crossval.ranking import Limits, Ranking, on_front
+from fairshap._crossval.training import Fold
+from fairshap.exceptions import InputError, ModelError, SkippedWarning, TargetError
+from fairshap.mitigation import MitigatedClassifier, Reweigher
 from fairshap.model_selection import budget_curve, tune
+from fairshap.model_selection._candidates import FAMILIES, Maker
+from fairshap.model_selection._trials import KINDS, trial_of
 from tests.conftest import to_library
 from tests.models import models
 
 # Two folds are too few to tell a risk from noise.
 pytestmark = pytest.mark.filterwarnings("ignore:The discriminative risk of")
 
-DATA = datasets.load("german")
+DATA = datasets.make_biased(500, random_state=0)
 X, Y = DATA.X, DATA.y
 WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
-TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
+# The sensitive attribute beside the table.
+BARE, ASIDE = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
+LINEAR = LogisticRegression()
 QUICK = {"n_folds": 2, "n_repeats": 1, "random_state": 5}
+PLAIN = ["drop the column", "reweighing", "reweighing squared"]
 
 
 @pytest.fixture(scope="module")
 def tuning():
-    return tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], selectors=["threshold", "optimal"], **QUICK)
+    return tune(X, Y, LINEAR, **WHO, minimize="demographic_parity", max_accuracy_drop=0.05, **QUICK)
 
 
-def test_everything_that_was_tried_is_told(tuning):
+def maker(minimize="demographic_parity", beside=None):
+    """A cross-validation of the table, and what makes the candidates for it."""
+    table, who = (X, WHO) if beside is None else (BARE, {"privileged": DATA.privileged})
+    template = FairSHAP(LINEAR, **who, random_state=0)
+    problem = template._problem(table, Y, beside)
+    folds = make_folds(problem.y, problem.groups.side, 2, 1, 0)
+    return CrossValidation(template, problem, folds, 0), Maker(template, problem, minimize)
+
+
+@pytest.mark.filterwarnings("ignore:There is nothing to repair")
+@pytest.mark.parametrize("beside", [None, ASIDE], ids=["column", "beside"])
+def test_what_candidates_share_in_a_fold_changes_nothing(beside):
+    cv, made = maker(beside=beside)
+    train, test = cv.folds.pairs[0]
+    table = X if beside is None else BARE
+    candidates = made.make(None, is_blind=False)
+    trials = [trial_of(one.name, one.model if k else None, cv) for k, one in enumerate(candidates)]
+    fold = Fold.of(cv.problem, train, trials, LINEAR, cv._how(trials, False, False).weighing)
+    more = {} if beside is None else {"sensitive_features": beside.iloc[train]}
+    for one, trial in zip(candidates, trials, strict=True):
+        if one.is_slow and one.name != "grid search":
+            continue
+        trained, n_fits = fold.train(trial)
+        alone = clone(one.model).fit(table.iloc[train], Y.iloc[train], **more)
+        expected = alone.predict_proba(table.iloc[test])
+        assert_allclose(trained.model.predict_proba(table.iloc[test]), expected, atol=1e-9, err_msg=one.name)
+        assert n_fits >= 1
+        if not one.needs_attribute and beside is None:
+            # A model that needs no attribute does not use it.
+            other = table.iloc[test].assign(**{DATA.sensitive: "a"})
+            assert_allclose(trained.model.predict_proba(other), expected, atol=1e-9)
+
+
+def test_the_fits_of_a_candidate_are_those_that_it_takes_alone():
+    cv, made = maker()
+    candidates = {one.name: one for one in made.make(["plain", "weights", "corrections", "cells"], False)}
+    trials = [
+        trial_of(name, one.model if k else None, cv) for k, (name, one) in enumerate(candidates.items())
+    ]
+    fold = Fold.of(cv.problem, cv.folds.pairs[0][0], trials, LINEAR, None)
+    fits = {trial.name: fold.train(trial)[1] for trial in trials}
+    again = {trial.name: fold.train(trial)[1] for trial in trials}
+    assert fits == again
+    expected = {"baseline": 1, "drop the column": 1, "reweighing": 1, "cells 1.5": 2}
+    assert {name: fits[name] for name in expected} == expected
+    assert fits["correction, demographic parity 0.4"] == 12
+
+
+def test_every_candidate_is_told_with_its_cost_and_whether_it_needs_the_attribute(tuning):
     frame = tuning.frame()
     assert frame["name"].is_unique
     assert frame["name"][0] == "baseline"
-    # Baseline, column dropped, counterfactuals alone; two selectors, two thresholds, three kinds of rows.
-    assert len(frame) == 3 + 2 * 2 * 3
-    assert (frame["accuracy_low"] <= frame["accuracy_high"]).all()
-    assert frame.loc[frame["name"] == "without the sensitive column", "dr"].item() == 0
-    assert tuning.recommended in tuning.reason or "baseline is kept" in tuning.reason
-    assert tuning.recommended in set(frame["name"])
-    best = frame[frame["allowed"]]["objective"][1:]
+    assert set(PLAIN) < set(frame["name"])
+    assert set(frame["kind"]) <= set(KINDS)
+    lines = frame.set_index("name")
+    assert lines.loc["drop the column", ["dr", "flips"]].tolist() == [0, 0]
+    assert not lines.loc["drop the column", "needs_attribute"]
+    assert lines.loc["thresholds by group 0.02", "needs_attribute"]
+    assert (frame.loc[~frame["needs_attribute"], "flips"] == 0).all()
+    assert (frame["n_fits"] >= 1).all()
+    assert frame["recommended"].sum() == 1
+    assert frame.loc[frame["recommended"], "name"].item() == tuning.recommended
+    best = frame[frame["allowed"]]["minimized"][2:]
     assert best.is_monotonic_increasing
+    for name in MEASURES:
+        known = frame[name].notna()
+        assert (frame.loc[known, f"{name}_low"] <= frame.loc[known, name] + 1e-12).all()
+        assert (frame.loc[known, f"{name}_high"] >= frame.loc[known, name] - 1e-12).all()
 
 
-def test_no_candidate_beats_one_on_the_front(tuning):
-    frame = tuning.frame()
-    for _, row in frame.iterrows():
-        beaten = ((frame["accuracy"] >= row["accuracy"]) & (frame["objective"] < row["objective"])).any() or (
-            (frame["accuracy"] > row["accuracy"]) & (frame["objective"] <= row["objective"])
-        ).any()
-        assert row["on_front"] == (not beaten)
-    assert tuning.front()["objective"].is_monotonic_increasing
+def test_the_recommended_estimator_is_ready_to_fit(tuning):
+    model = tuning.estimator
+    assert model.fit(X, Y).predict(X).shape == (len(X),)
+    assert tuning.frame().set_index("name").loc[tuning.recommended, "allowed"]
 
 
-def test_the_repair_that_is_handed_over_is_ready(tuning):
-    X_fair, y = tuning.repair.fit_resample(X, Y)
-    assert len(X_fair) == len(y)
-    assert isinstance(tuning.repair, FairSHAP)
+def test_the_reason_names_the_remedy_its_effect_and_the_plain_ones(tuning):
+    first, *rest = tuning.reason.split(". ")
+    assert "DP 0." in first
+    assert "accuracy" in first
+    for name in PLAIN:
+        assert name in tuning.reason or name == tuning.recommended
+    assert rest
+
+
+def test_no_plain_remedy_dominates_what_is_recommended(tuning):
+    lines = tuning.frame().set_index("name")
+    taken = lines.loc[tuning.recommended]
+    for name in PLAIN:
+        if name != tuning.recommended:
+            plain = lines.loc[name]
+            assert plain["dp"] > taken["dp"] or plain["accuracy"] < taken["accuracy"]
 
 
 def test_the_trade_off_is_drawn(tuning):
     ax = tuning.plot()
     assert ax.get_ylabel() == "accuracy"
     assert len(ax.collections) >= 3
+    assert tuning.front()["minimized"].is_monotonic_increasing
 
 
-def test_the_same_seed_gives_the_same_answer(tuning):
-    again = tune(X, Y, TREE, **WHO, thresholds=[0.05, 0.02], selectors=["threshold", "optimal"], **QUICK)
-    pd.testing.assert_frame_equal(again.frame(), tuning.frame())
+def test_the_same_seed_gives_the_same_answer_on_any_number_of_processes():
+    how = {**WHO, "candidates": ["plain", "cells"], "n_folds": 4, "random_state": 0}
+    one = tune(X, Y, LINEAR, **how)
+    for n_jobs in (1, 2):
+        pd.testing.assert_frame_equal(tune(X, Y, LINEAR, **how, n_jobs=n_jobs).frame(), one.frame())
 
 
-def test_processes_that_share_the_folds_find_the_same_and_warn_as_one_does():
-    def found(n_jobs):
-        with pytest.warns() as caught:
-            tuning = tune(SMALL.X, SMALL.y, Shy(), **FEW, n_jobs=n_jobs)
-        said = {(one.category, str(one.message)) for one in caught}
-        return tuning.evaluation.frame(), said
-
-    (one, said), (two, again) = found(1), found(2)
-    pd.testing.assert_frame_equal(one, two, check_exact=True)
-    assert said == again
-    assert SkippedWarning in {category for category, _ in said}
-    with pytest.raises(RuntimeError, match="cannot be trained"):
-        tune(SMALL.X, SMALL.y, Hopeless(), **FEW, n_jobs=2)
-
-
-def test_limits_on_accuracy_and_edits_hold():
-    tuning = tune(X, Y, TREE, **WHO, thresholds=[0.02], selectors=["threshold"], max_edits=0.001, **QUICK)
-    frame = tuning.frame()
-    assert (frame.loc[frame["allowed"], "share"] <= 0.001).all()
-    assert not frame["allowed"].all()
-    strict = tune(X, Y, TREE, **WHO, thresholds=[0.02], max_accuracy_drop=0.0, **QUICK).frame()
-    assert (strict.loc[strict["allowed"], "accuracy"] >= strict["accuracy"][0]).all()
-
-
-def tuned_encoded(**more):
-    d = datasets.load("german", encoded=True)
-    model = GradientBoostingClassifier(n_estimators=30, random_state=0)
-    tuning = tune(
-        d.X, d.y, model, sensitive=d.sensitive, privileged=d.privileged, feature_groups=d.feature_groups,
-        thresholds=[0.02], selectors=["threshold"], counterfactuals=[None], **more, **QUICK,
-    )  # fmt: skip
-    return tuning, tuning.frame().set_index("name")["edits"]
-
-
-def test_columns_that_belong_together_are_tried_both_ways_unless_they_stay_together():
-    _, both = tuned_encoded()
-    # A category that differs is two cells.
-    assert both["threshold 0.02, feature groups"] > both["threshold 0.02, each column"] > 0
-    tuning, together = tuned_encoded(each_column=False)
-    assert [name for name in together.index if name.startswith("threshold")] == ["threshold 0.02"]
-    assert together["threshold 0.02"] == both["threshold 0.02, feature groups"]
-    assert tuning.repair.explainer.feature_groups == datasets.load("german", encoded=True).feature_groups
-
-
-def test_rejections_are_tried_beside_each_other():
-    d = datasets.make_biased(600, random_state=0)
-
-    def tuned(**params):
-        return tune(
-            d.X, d.y, GradientBoostingClassifier(n_estimators=20, random_state=0), sensitive=d.sensitive,
-            privileged=d.privileged, thresholds=[0.02], selectors=["threshold"], counterfactuals=["edited"],
-            objective="dp", max_accuracy_drop=0.2, **params, **QUICK,
-        )  # fmt: skip
-
-    both = tuned(reject_if=[None, "label_less_likely"])
-    edits = both.frame().set_index("name")["edits"]
-    rows = "counterfactuals of edited rows"
-    free, rejecting = f"threshold 0.02, {rows}", f"threshold 0.02, reject_if label_less_likely, {rows}"
-    assert 0 < edits[rejecting] < edits[free]
-    # Here what does not contradict a label is too little.
-    assert (both.recommended, both.repair.constraints.reject_if) == (free, None)
-    # A single one is the same as that of the constraints, also if counterfactuals alone are handed over.
-    one = tuned(reject_if=iter(["label_less_likely", "label_less_likely"]))
-    same = tuned(constraints=EditConstraints(reject_if="label_less_likely"))
-    pd.testing.assert_frame_equal(one.frame(), same.frame())
-    assert one.frame().set_index("name")["edits"][free] == edits[rejecting]
-    assert one.repair.constraints.reject_if == same.repair.constraints.reject_if == "label_less_likely"
-
-
-def test_rejections_that_cannot_be_tried_are_refused():
-    for params, text in (
-        ({"reject_if": "label_less_likely"}, "must be a list of at least one"),
-        ({"reject_if": []}, "must be a list of at least one"),
-        ({"reject_if": ["label_less_likly"]}, "Did you mean 'label_less_likely'"),
-        (
-            {"reject_if": ["risk_rises"], "constraints": EditConstraints(reject_if="risk_rises")},
-            "given twice",
-        ),
-    ):
+def test_a_curve_is_chosen_on_folds_and_measured_on_held_out_rows(tuning):
+    test = datasets.make_biased(400, random_state=1)
+    curve = tuning.curve(X, Y, test.X, test.y, at=[0.05, 0.3], axes=["dp", "flips"])
+    frame = curve.frame()
+    assert frame["axis"].tolist() == ["dp", "dp", "flips", "flips"]
+    folds = tuning.frame().set_index("name")
+    for _, line in frame.iterrows():
+        assert line["expected"] == folds.loc[line["name"], line["axis"]]
+        within = folds[folds[line["axis"]] <= line["at"]]
+        if len(within):
+            assert folds.loc[line["name"], "accuracy"] == within["accuracy"].max()
+        model = clone(tuning._search.known[line["name"]].model).fit(X, Y)
+        assert line["accuracy"] == pytest.approx((model.predict(test.X) == test.y).mean())
+        assert line["met"] == (line["level"] <= line["at"])
+    axes = curve.plot()
+    assert [ax.get_title() for ax in axes] == ["DP", "Flips"]
+    for wrong, text in (({"at": []}, "levels from 0 on"), ({"axes": ["auc"]}, "axes='auc' is not known")):
         with pytest.raises(InputError, match=text):
-            tune(X, Y, TREE, **WHO, **params)
+            tuning.curve(X, Y, test.X, test.y, **wrong)
 
 
-def test_a_selector_of_the_user_s_is_tried_as_it_is():
-    selectors = [Budget(10), OptimalSubset(0.001)]
-    frame = tune(X, Y, TREE, **WHO, selectors=selectors, counterfactuals=[None], **QUICK).frame()
-    edits = frame.set_index("name")["edits"]
-    assert edits["Budget(n_cells=10)"] == 10
-    assert edits["OptimalSubset(cost=0.001)"] > 0
-    with pytest.raises(InputError, match="tune tries selectors with thresholds"):
-        tune(X, Y, TREE, **WHO, selector=Budget(10))
+def test_only_what_predicts_without_the_attribute_is_tried_where_it_is_not_at_hand():
+    quick = {**QUICK, "candidates": ["plain", "peers"]}
+    frame = tune(X, Y, LINEAR, **WHO, attribute_at_prediction=False, **quick)
+    lines = frame.frame()
+    assert lines["needs_attribute"].tolist() == [True] + [False] * (len(lines) - 1)
+    assert frame.recommended != "baseline"
+    # Even if nothing is within the limits.
+    none = {"scoring": "auc", "max_accuracy_drop": 0}
+    strict = tune(X, Y, LINEAR, **WHO, attribute_at_prediction=False, **none, **quick)
+    assert strict.recommended != "baseline"
+    assert "loses the least" in strict.reason
+
+
+def test_an_attribute_beside_the_table_is_seen_by_no_model():
+    found = tune(BARE, Y, LINEAR, sensitive_features=ASIDE, privileged=DATA.privileged, **QUICK)
+    frame = found.frame()
+    assert not frame["needs_attribute"].any()
+    assert (frame[["dr", "flips"]] == 0).all(axis=None)
+    assert not {"drop the column", "counterfactual rows"} & set(frame["name"])
+    assert found.evaluation.noise_level is None
+    assert "No model sees the sensitive attribute" in found.evaluation.how
+    fitted = found.estimator.fit(BARE, Y, sensitive_features=ASIDE)
+    assert fitted.predict(BARE).shape == (len(BARE),)
+    # The baseline is the model without the column.
+    column = tune(X, Y, LINEAR, **WHO, candidates=["plain"], **QUICK).frame().set_index("name")
+    assert frame["dp"][0] == column.loc["drop the column", "dp"]
+
+
+def test_limits_hold_for_any_measure_of_performance():
+    frame = tune(X, Y, LINEAR, **WHO, scoring="auc", max_accuracy_drop=0.02, **QUICK).frame()
+    allowed = frame[frame["allowed"]]
+    assert (allowed["auc"] >= frame["auc"][0] - 0.02).all()
+    frame = tune(X, Y, LINEAR, **WHO, max_auc_drop=0.01, candidates=["plain"], **QUICK).frame()
+    assert (frame.loc[frame["allowed"], "auc"] >= frame["auc"][0] - 0.01).all()
+    few = tune(X, Y, LINEAR, **WHO, candidates=["cells"], max_edits=0.001, **QUICK).frame()
+    assert (few.loc[few["allowed"], "share"] <= 0.001).all()
+
+
+def test_classifiers_and_methods_of_the_user_s_can_be_tried():
+    limits = EditConstraints(direction="parity")
+    mine = {
+        "edits": FairSHAP(**WHO, selector=Budget(20), constraints=limits),
+        "weights": Reweigher(**WHO),
+        "blind": FairSHAPClassifier(FairSHAP(**WHO, threshold=0.05), LINEAR, drop_sensitive=True),
+        "other": MitigatedClassifier(Reweigher(**WHO), DecisionTreeClassifier(max_depth=3, random_state=0)),
+    }
+    lines = tune(X, Y, LINEAR, **WHO, candidates=mine, **QUICK).frame().set_index("name")
+    assert set(lines.index) == {"baseline", "drop the column", *mine}
+    assert lines.loc["edits", "edits"] == 20
+    assert lines["kind"].to_dict() == {
+        "baseline": "baseline", "drop the column": "column dropped", "edits": "cells",
+        "weights": "reweighing", "blind": "cells and weights", "other": "reweighing",
+    }  # fmt: skip
+    assert not lines.loc["blind", "needs_attribute"]
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_any_frame_can_be_tuned(library):
-    tuning = tune(
-        to_library(X, library), Y.to_numpy(), TREE, **WHO,
-        thresholds=[0.05], selectors=["threshold"], counterfactuals=["edited"], **QUICK,
-    )  # fmt: skip
-    assert len(tuning.frame()) == 4
+    table = to_library(X, library)
+    found = tune(table, Y.to_numpy(), LINEAR, **WHO, candidates=["plain", "corrections"], **QUICK)
+    same = tune(X, Y, LINEAR, **WHO, candidates=["plain", "corrections"], **QUICK)
+    assert found.recommended == same.recommended
+    assert_allclose(found.frame()["dp"], same.frame()["dp"])
 
 
 def judged(risk, correct, gap=0.0, step=1):
@@ -193,102 +250,76 @@ def judged(risk, correct, gap=0.0, step=1):
     return Predictions(np.arange(400), true, predicted, group, np.full(400, risk))
 
 
-def ranked(objective, folds, plain=("baseline",)):
+def ranked(minimize, folds, complexity=None, **limits):
     """The ranking of candidates by name."""
     zeros = np.zeros(len(folds))
     measures = Measures.of([[fold] for fold in folds.values()], ("a", "b"))
     evaluation = Evaluation(tuple(folds), measures, zeros, zeros, zeros, by="name")
-    return Ranking(evaluation, objective, [name in plain for name in folds])
+    return Ranking(evaluation, minimize, Limits(**{"max_drop": 1.0, **limits}), complexity)
 
 
-def taken(ranking, *allowed):
-    """The name and the reason of what is recommended among some candidates, by default all."""
-    position, reason = ranking.recommend(np.isin(ranking.names, allowed or ranking.names))
-    return ranking.names[position], reason
+def simplest(ranking, *among):
+    """The name of what is recommended among some candidates, by default all."""
+    return ranking.names[ranking.simplest(np.isin(ranking.names, among or ranking.names))]
 
 
-def test_the_best_is_taken_and_of_equally_good_ones_the_most_accurate():
-    folds = {"baseline": judged(0.2, 0.8), "best": judged(0.10, 0.7)}
-    ranking = ranked("dr", folds | {"as good": judged(0.10, 0.79), "far": judged(0.19, 0.8)})
-    name, reason = taken(ranking)
-    assert name == "as good"
-    assert "as good" in reason
-    assert taken(ranking, "baseline", "far")[0] == "far"
-
-
-def test_of_repairs_that_chance_tells_apart_the_most_accurate_is_taken():
-    names = ("baseline", "best", "near and accurate", "near", "accurate")
-    accuracies, gaps = (0.80, 0.74, 0.78, 0.76, 0.79), (0.9, 0.20, 0.23, 0.22, 0.60)
-    parts = zip(names, accuracies, gaps, strict=True)
-    ranking = ranked("dp", {name: judged(0.2, right, gap) for name, right, gap in parts})
-    assert ranking.value[1] < min(ranking.value[2:])
-    name, reason = taken(ranking)
-    assert name == "near and accurate"
-    assert "most accurate repair within one standard error of the best" in reason
-    name, reason = taken(ranking, "baseline", "best", "accurate")
-    assert name == "best"
-    assert "it is the best within the limits" in reason
+def test_of_candidates_that_chance_tells_apart_the_simplest_is_taken_and_then_the_best_performing():
+    names = ("baseline", "best", "near", "near and accurate", "simple", "simple but far")
+    accuracies, gaps = (0.80, 0.74, 0.76, 0.78, 0.73, 0.79), (0.9, 0.20, 0.22, 0.23, 0.22, 0.60)
+    folds = {name: judged(0.2, right, gap) for name, right, gap in zip(names, accuracies, gaps, strict=True)}
+    ranking = ranked("dp", folds, [0, 3, 3, 3, 2, 1])
+    assert ranking.names[ranking.best(np.ones(6, dtype=bool))] == "best"
+    assert simplest(ranking) == "simple"
+    assert simplest(ranking, *names[:4], names[5]) == "near and accurate"
+    assert simplest(ranking, "baseline", "best", "simple but far") == "best"
 
 
 def test_noise_is_not_progress():
-    same = ranked("dp", {"baseline": judged(0.2, 0.8, 0.50), "other": judged(0.2, 0.8, 0.49)})
-    assert same.value[1] < 1
-    name, reason = taken(same)
-    assert name == "baseline"
-    assert "kept" in reason
+    folds = {"baseline": judged(0.2, 0.8, 0.50), "other": judged(0.2, 0.8, 0.49)}
+    ranking = ranked("demographic_parity", folds, [0, 1])
+    assert ranking.value[1] < 1
+    assert simplest(ranking) == "baseline"
 
 
-def test_a_plain_remedy_is_taken_where_it_is_at_least_as_good():
-    base, repair = judged(0.2, 0.8, 0.5), judged(0.0, 0.78, 0.2)
-
-    def best(without, counterfactuals):
-        folds = {"baseline": base, "without": without, "alone": counterfactuals, "repair": repair}
-        name, reason = taken(ranked("dr", folds, plain=("baseline", "without", "alone")))
-        assert name in reason
-        return name
-
-    # Equal in DR, but better in accuracy, DP and EO.
-    assert best(judged(0.01, 0.8, 0.3), judged(0.01, 0.8, 0.1)) == "alone"
-    assert best(judged(0.01, 0.8, 0.1), judged(0.01, 0.8, 0.3)) == "without"
-    assert best(judged(0.01, 0.7, 0.1), judged(0.01, 0.8, 0.3)) == "repair"
+def test_limits_are_on_what_is_scored():
+    folds = {"baseline": judged(0.2, 0.8), "one": judged(0.1, 0.79), "two": judged(0.1, 0.7)}
+    assert ranked("dr", folds, max_drop=0.05).is_allowed().tolist() == [True, True, False]
+    # AUC cannot be taken without scores, and so limits nothing.
+    assert ranked("dr", folds, max_drop=0.05, max_auc_drop=0.0).is_allowed().tolist() == [True, True, False]
+    assert ranked("dr", folds, scoring="log_loss", max_drop=0.0).is_allowed().all()
 
 
-def test_a_plain_remedy_that_is_nearly_as_good_is_named():
-    base, repair = judged(0.2, 0.8, 0.9), judged(0.0, 0.78, 0.2)
-    for gap, near in ((0.22, True), (0.7, False)):
-        folds = {"baseline": base, "without the column": judged(0.0, 0.75, gap), "repair": repair}
-        name, reason = taken(ranked("fairness", folds, plain=("baseline", "without the column")))
-        assert name == "repair"
-        assert ("without the column" in reason) == near
+def test_only_what_is_surely_worse_is_dropped_early():
+    folds = {
+        "baseline": judged(0.2, 0.8, 0.9),
+        "best": judged(0.2, 0.8, 0.2),
+        "perhaps": judged(0.2, 0.8, 0.25),
+        "worse": judged(0.2, 0.8, 0.6, -1),
+        "beyond": judged(0.2, 0.35, 0.1),
+        "at the limit": judged(0.2, 0.77, 0.3),
+    }
+    ranking = ranked("dp", folds, max_drop=0.02)
+    everything, none = np.ones(6, dtype=bool), np.zeros(6, dtype=bool)
+    assert ranking.beaten(everything, none).tolist() == [True, False, False, True, True, False]
+    # The best at the edge of the limits may be beyond them in the end, and beats nothing.
+    edge = ranked("dp", {**folds, "best": judged(0.2, 0.66, 0.2)}, max_drop=0.02)
+    assert edge.is_allowed()[1]
+    assert not edge.beaten(everything, none)[5]
+    # What is slow has to be the best so far.
+    slow = np.isin(ranking.names, ["at the limit"])
+    assert ranking.beaten(everything, slow).tolist() == [True, False, False, True, True, True]
 
 
-def test_the_objective_may_be_one_measure_or_have_weights():
+def test_what_is_minimized_may_be_one_measure_or_have_weights():
     folds = {"baseline": judged(0.2, 0.8, 0.5), "other": judged(0.1, 0.7, 0.3)}
     assert_allclose(ranked("dr", folds).value, [1.0, 0.5])
-    by_weight, dr, dp = (ranked(what, folds) for what in ({"dr": 1, "dp": 3}, "dr", "dp"))
-    assert_allclose(by_weight.value, (dr.value + 3 * dp.value) / 4)
+    assert_allclose(ranked("discriminative_risk", folds).value, [1.0, 0.5])
+    weighted, dr, dp = (ranked(what, folds) for what in ({"dr": 1, "demographic_parity": 3}, "dr", "dp"))
+    assert_allclose(weighted.value, (dr.value + 3 * dp.value) / 4)
     # DR and DP are independent on one set of rows.
-    assert_allclose(by_weight.covariance, (dr.covariance + 9 * dp.covariance) / 16)
+    assert_allclose(weighted.covariance, (dr.covariance + 9 * dp.covariance) / 16)
     same = ranked({"dr": 2, "dp": 2, "eo": 2}, folds), ranked("fairness", folds)
     assert_allclose(same[0].covariance, same[1].covariance)
-
-
-def test_what_lowers_one_measure_surely_is_told_from_the_baseline_whatever_the_weights():
-    weights = {"dr": 1, "dp": 20}
-    # DR falls surely, DP by less than its noise.
-    folds = {"baseline": judged(0.2, 0.8, 0.52), "repair": judged(0.0, 0.8, 0.5, -1)}
-    ranking = ranked(weights, folds)
-    error = np.sqrt(np.array([1, -1]) @ ranking.covariance @ np.array([1, -1]))
-    assert ranking.value[1] - ranking.value[0] + 1.96 * error > 0
-    assert taken(ranking)[0] == "repair"
-    # If DP rises, the weighted mean is no lower, whatever DR does.
-    folds = {"baseline": judged(0.2, 0.8, 0.5), "repair": judged(0.0, 0.8, 0.6)}
-    assert taken(ranked("fairness", folds))[0] == "repair"
-    assert taken(ranked(weights, folds))[0] == "baseline"
-    # Nor does a measure of next to no weight hide what the others do.
-    folds = {"baseline": judged(0.2, 0.8, 0.1), "repair": judged(0.12, 0.8, 0.1, -1)}
-    assert taken(ranked({"dr": 1, "eo": 1}, folds))[0] == "baseline"
-    assert taken(ranked({"dr": 20, "eo": 0.1}, folds))[0] == "repair"
 
 
 def test_a_gap_that_cannot_be_measured_counts_as_unchanged():
@@ -304,87 +335,57 @@ def test_a_gap_that_cannot_be_measured_counts_as_unchanged():
         assert ranking.covariance[1, 1] == 0 or folds["baseline"] is known
 
 
-def test_a_plain_remedy_that_leaves_more_risk_does_not_stand_in_for_a_repair():
-    folds = {"baseline": judged(0.2, 0.8, 0.9), "some": judged(0.1, 0.79, 0.19)}
-    ranking = ranked("dr", folds | {"repair": judged(0.0, 0.78, 0.2)}, plain=("baseline", "some"))
-    assert taken(ranking)[0] == "repair"
-
-
-def test_counterfactuals_of_rows_at_risk_are_tried_with_edits_and_alone():
-    tuning = tune(
-        X, Y, TREE, **WHO, thresholds=[0.05], selectors=["threshold"], counterfactuals=[None, 0.1, 0.1],
-        objective={"dr": 1, "dp": 6}, **QUICK,
-    )  # fmt: skip
-    frame = tuning.frame()
-    assert frame["name"].is_unique
-    rows = "counterfactuals of rows with a risk of 0.1 or more"
-    assert {f"{rows}, no edits", f"threshold 0.05, {rows}"} < set(frame["name"])
-    alone = frame[frame["name"].str.endswith("no edits")]
-    assert len(alone) == 2
-    assert (alone["edits"] == 0).all()
-    assert tuning.repair.counterfactuals in ("all", 0.1)
+def test_no_candidate_beats_one_on_the_front():
+    rng = np.random.default_rng(0)
+    value, level = rng.integers(0, 5, 30).astype(float), rng.integers(0, 5, 30).astype(float)
+    for k, one in enumerate(on_front(value, level)):
+        beaten = ((level >= level[k]) & (value < value[k])) | ((level > level[k]) & (value <= value[k]))
+        assert one == (not beaten.any())
 
 
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
-        ({"objective": "fair"}, InputError, "Did you mean 'fairness'"),
-        ({"objective": lambda own, base: own["dp"]}, InputError, "is not known; give one of 'fairness'"),
-        ({"objective": {"dpp": 1}}, InputError, "weight to 'dpp'.*Did you mean 'dp'"),
-        ({"objective": {"accuracy": 1}}, InputError, "weight to 'accuracy'"),
-        ({"objective": {"dp": 0}}, InputError, "the weight 0"),
-        ({"objective": {"dp": "2"}}, InputError, "the weight '2'"),
-        ({"objective": {}}, InputError, "no weights"),
-        ({"max_accuracy_drop": 2}, InputError, "max_accuracy_drop=2"),
+        ({"minimize": "fair"}, InputError, "Did you mean 'fairness'"),
+        ({"minimize": lambda own, base: own["dp"]}, InputError, "is not known; give one of 'fairness'"),
+        ({"minimize": {"dpp": 1}}, InputError, "weight to 'dpp'.*Did you mean 'dp'"),
+        ({"minimize": {"accuracy": 1}}, InputError, "weight to 'accuracy'"),
+        ({"minimize": {"dp": 0}}, InputError, "the weight 0"),
+        ({"minimize": {"dp": "2"}}, InputError, "the weight '2'"),
+        ({"minimize": {}}, InputError, "no weights"),
+        ({"max_accuracy_drop": 2}, InputError, "max_accuracy_drop=2 must be between 0 and 1"),
+        ({"max_auc_drop": -1}, InputError, "max_auc_drop=-1 must be between 0 and 1"),
+        ({"scoring": "roc"}, InputError, "scoring='roc' is not known"),
+        ({"attribute_at_prediction": "no"}, InputError, "must be False, True or None"),
         ({"max_edits": -1}, InputError, "max_edits=-1"),
-        ({"selectors": ["treshold"]}, InputError, "Did you mean 'threshold'"),
-        ({"counterfactuals": ["some"]}, InputError, "counterfactuals='some'"),
-        ({"counterfactuals": [-1]}, InputError, "counterfactuals=-1"),
-        ({"counterfactuals": [[0.1]]}, InputError, r"counterfactuals=\[0.1\]"),
-        ({"counterfactuals": 0.1}, InputError, "counterfactuals=0.1 must be a list"),
-        ({"counterfactuals": "all"}, InputError, "counterfactuals='all' must be a list"),
-        ({"thresholds": [0]}, InputError, "threshold=0"),
-        ({"thresholds": []}, InputError, "thresholds"),
+        ({"candidates": []}, InputError, "must be a list of some of 'plain'"),
+        ({"candidates": ["plane"]}, InputError, "Did you mean 'plain'"),
+        ({"candidates": {"baseline": None}}, InputError, "which are always tried"),
+        ({"selector": Budget(10)}, InputError, "one of candidates"),
         ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),
-        ({"n_repeats": 0}, InputError, "n_repeats=0 must be a whole number from 1 on"),
     ],
 )
-def test_what_makes_no_sense_is_refused(params, error, text):
-    with pytest.raises(error, match=text):
-        tune(X, Y, TREE, **WHO, **{"thresholds": [0.05], "selectors": ["threshold"], **QUICK, **params})
+def test_what_cannot_be_searched_is_refused(params, error, text):
+    with pytest.raises(error, match=text) as caught:
+        tune(X, Y, LINEAR, **WHO, **{**QUICK, **params})
+    if "selector" not in params:
+        assert caught.value.parameter in params
 
 
-def test_folds_that_cannot_be_are_refused():
-    with pytest.raises(InputError, match="n_folds=1 must be a whole number from 2 on"):
-        budget_curve(X, Y, TREE, **WHO, n_folds=1)
-    rare = np.where(np.arange(len(Y)) < 3, 0, 1)
-    with pytest.raises(InputError, match="n_folds=4 is too many: one label of one group has 1 row,"):
-        tune(X, rare, TREE, **WHO, n_folds=4)
-    with pytest.raises(InputError, match=r"cannot be split into folds: .* Give a threshold"):
-        FairSHAP(TREE, **WHO, threshold="auto", random_state=0).fit_resample(X, rare)
-
-
-def test_the_intervals_hold_the_measures_also_those_of_small_gaps(tuning):
-    frame = tuning.frame()
-    for name in MEASURES:
-        assert (frame[f"{name}_low"] <= frame[name]).all()
-        assert (frame[name] <= frame[f"{name}_high"]).all()
-        assert name in GAPS or (frame[f"{name}_low"] >= 0).all()
-
-
-def test_quantities_are_not_tuned():
-    with pytest.raises(TargetError, match="two labels"):
-        tune(X, X["credit_amount"].astype(float) + 0.5, **WHO)
+def test_several_labels_are_refused():
+    with pytest.raises(TargetError, match="tune takes a target of two labels"):
+        tune(X, np.arange(len(X)) % 3, LINEAR, **WHO)
 
 
 def test_a_threshold_can_be_found():
-    fs = FairSHAP(TREE, **WHO, threshold="auto", random_state=0)
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    fs = FairSHAP(tree, **WHO, threshold="auto", random_state=0)
     fs.fit_resample(X, Y)
     assert fs.threshold_ in (0.1, 0.05, 0.03, 0.02, 0.01)
     assert fs.threshold == "auto"
     assert (fs.edits_.phi >= fs.threshold_ - 1e-9).all()
     with pytest.raises(InputError, match="threshold='automatic'"):
-        FairSHAP(TREE, **WHO, threshold="automatic").fit_resample(X, Y)
+        FairSHAP(tree, **WHO, threshold="automatic").fit_resample(X, Y)
 
 
 def test_a_fitted_model_is_not_measured_on_rows_that_it_may_have_seen():
@@ -398,34 +399,17 @@ def test_a_fitted_model_is_not_measured_on_rows_that_it_may_have_seen():
 
 
 SMALL = models.DATA
-FEW = {**models.WHO, "thresholds": [0.05], "selectors": ["threshold"], **QUICK, "random_state": 0}
-
-
-@pytest.mark.parametrize("routing", [False, True], ids=["plain", "routed"])
-def test_tune_repeats_rows_where_it_cannot_weigh_them(routing):
-    with sklearn.config_context(enable_metadata_routing=routing):
-        with pytest.warns(WeightsWarning) as caught:
-            tuning = tune(SMALL.X, SMALL.y, KNeighborsClassifier(), **FEW)
-        assert sum(issubclass(one.category, WeightsWarning) for one in caught) == 1
-        assert len(tuning.evaluation.names) == 6
-        assert len(tune(SMALL.X, SMALL.y, models.piped(), **FEW).evaluation.names) == 6
-    with pytest.warns(WeightsWarning, match="rows are repeated"):
-        budget_curve(
-            SMALL.X,
-            SMALL.y,
-            KNeighborsClassifier(),
-            **models.WHO,
-            budgets=[0, 20],
-            counterfactuals="edited",
-            n_folds=2,
-        )
+FEW = {**models.WHO, **QUICK, "random_state": 0}
 
 
 class Shy(LogisticRegression):
-    """Cannot be trained on more rows than a fold has."""
+    """Cannot be trained on more rows than a fold has; counts how often it was asked to."""
+
+    refused = 0
 
     def fit(self, X, y, sample_weight=None):
-        if len(y) > len(SMALL.y) // 2:
+        if len(y) > len(SMALL.y) * 3 // 4:
+            Shy.refused += 1
             raise RuntimeError("too many rows")
         return super().fit(X, y, sample_weight)
 
@@ -435,17 +419,28 @@ class Hopeless(LogisticRegression):
         raise RuntimeError("cannot be trained")
 
 
-def test_tune_leaves_out_what_cannot_be_trained():
-    with pytest.warns(
-        SkippedWarning, match=r"'counterfactuals of all rows, no edits', .*RuntimeError: too many rows"
-    ):
-        tuning = tune(SMALL.X, SMALL.y, Shy(), **FEW)
-    names = tuning.frame()["name"].tolist()
-    assert sorted(names) == ["baseline", "threshold 0.05", "without the sensitive column"]
-    assert tuning.repair.counterfactuals is None
-    with pytest.raises(RuntimeError, match="too many rows"):
-        tune(SMALL.X, SMALL.y, Shy(), **FEW, counterfactuals=["all"])
+def test_what_cannot_be_trained_is_left_out_and_not_tried_again():
+    Shy.refused = 0
+    with pytest.warns(SkippedWarning, match=r"'counterfactual rows' .*RuntimeError: too many rows"):
+        found = tune(SMALL.X, SMALL.y, Shy(), **{**FEW, "n_folds": 4}, candidates=["plain"])
+    assert "counterfactual rows" not in set(found.frame()["name"])
+    # Once raw and once encoded, in the first fold only.
+    assert 1 <= Shy.refused <= 2
     with pytest.raises(RuntimeError, match="cannot be trained"):
         tune(SMALL.X, SMALL.y, Hopeless(), **FEW)
     with pytest.raises(InputError, match="frozen"):
-        tune(SMALL.X, SMALL.y, **FEW, constraints=EditConstraints(frozen=["skil"]))
+        tune(SMALL.X, SMALL.y, **FEW, candidates=["cells"], constraints=EditConstraints(frozen=["skil"]))
+
+
+def test_an_estimator_that_takes_no_weights_is_tuned_without_them():
+    # The searches say so in other words.
+    refusals = (pytest.warns(SkippedWarning, match=text) for text in ("takes no sample_weight", "TypeError"))
+    with next(refusals), next(refusals):
+        frame = tune(SMALL.X, SMALL.y, KNeighborsClassifier(), **FEW, candidates=["plain", "weights"]).frame()
+    assert set(frame["name"]) == {"baseline", "drop the column", "counterfactual rows"}
+
+
+def test_the_families_are_all_there(tuning):
+    assert set(FAMILIES) == {"plain", "weights", "cells", "corrections", "peers"}
+    assert set(GAPS) <= set(MEASURES)
+    assert len(tuning.frame()) > 30

@@ -191,10 +191,15 @@ class MoreMeasures:
 
 
 def test_a_new_measure_appears_by_itself(fitted, report, monkeypatch):
-    new = SimpleNamespace(label="NEW", description="a new gap", kind="gap", higher_is_better=False)
+    new = SimpleNamespace(label="NEW", description="a new gap", kind="gap")
+    new.higher_is_better, new.is_fairness = False, True
     known = report.data.evaluation
     more = SimpleNamespace(
-        measures=MoreMeasures(known.measures, 0.4321, 0.1234), how="Made.", noise_level=None, is_noise=False
+        measures=MoreMeasures(known.measures, 0.4321, 0.1234),
+        how="Made.",
+        constant="",
+        noise_level=None,
+        is_noise=False,
     )
     monkeypatch.setitem(MEASURES, "new", new)
     page = fitted.report(evaluation=more)

@@ -77,8 +77,8 @@ class Ranking:
         self.complexity = np.zeros(len(self.names)) if complexity is None else np.asarray(complexity)
         #: The measure that the limit is on, signed so that more is better.
         self.performance = self._signed(self.limits.scoring)
-        # Of each candidate, and their covariance.
-        self.value, self.covariance = self._relative(weights_of(minimize))
+        # Of each candidate, their covariance, and the least variance of a difference.
+        self.value, self.covariance, self.floor = self._relative(weights_of(minimize))
 
     def _signed(self, name: str) -> Floats:
         level = self.measures.values[:, _NAMES.index(name)]
@@ -89,8 +89,8 @@ class Ranking:
         n, m = len(self.names), len(MEASURES)
         return np.asarray(self.measures.covariance.reshape(n, m, n, m)[:, columns][:, :, :, columns])
 
-    def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats]:
-        """Return the weighted mean of measures relative to the baseline's, and its covariance.
+    def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats, Floats]:
+        """Return the weighted mean of measures relative to the baseline's, its covariance and its floor.
 
         A measure that the baseline hardly has is taken as it is. A gap that cannot be measured, because a
         group has no rate, counts as unchanged.
@@ -102,7 +102,14 @@ class Ranking:
         share = np.array(list(weights.values())) / sum(weights.values())
         value = np.nan_to_num(ratio, nan=1.0) @ share
         slope = np.where(np.isnan(ratio), 0.0, share / unit)
-        return value, np.einsum("ia,iajb,jb->ij", slope, self._covariance(columns), slope)
+        covariance = np.einsum("ia,iajb,jb->ij", slope, self._covariance(columns), slope)
+        return value, covariance, np.sum(slope**2 * self.measures.floor[:, columns], axis=1)
+
+    def errors(self, one: int) -> Floats:
+        """Return the standard error of the difference of each candidate from one of them."""
+        found = _errors(self.covariance, one, self.floor)
+        found[one] = 0
+        return found
 
     def is_allowed(self) -> Bools:
         """Say which candidates are within the limits; the baseline, which loses nothing, always is."""
@@ -114,17 +121,25 @@ class Ranking:
         allowed[0] = True
         return allowed
 
-    def beaten(self, eligible: Bools) -> Bools:
-        """Say which candidates are surely beyond the limits, or surely worse than the best within them."""
+    def beaten(self, eligible: Bools, is_slow: Bools) -> Bools:
+        """Say which candidates are surely beyond the limits, or surely worse than one surely within them.
+
+        What is slow has to be the best so far to be gone on with: only if it beat all that is simpler by more
+        than chance would it be recommended.
+        """
         beaten = np.zeros(len(self.names), dtype=np.bool_)
+        # What is best at the edge of the limits may be beyond them in the end.
+        among = eligible & self.is_allowed()
         for name, most in self.limits.drops:
             level, column = self._signed(name), [_NAMES.index(name)]
-            errors = _errors(self._covariance(column)[:, 0, :, 0], 0)
-            beaten |= level[0] - level - most > _SURE * errors
-        among = eligible & self.is_allowed() & ~beaten
+            errors = _errors(self._covariance(column)[:, 0, :, 0], 0, self.measures.floor[:, column[0]])
+            excess = level[0] - level - most
+            beaten |= excess > _SURE * errors
+            among &= ~(excess > -_SURE * errors)
         if among.any():
             best = self._first(among, self.value)
-            beaten |= self.value - self.value[best] > _SURE * _errors(self.covariance, best)
+            sure = np.where(is_slow, 0.0, _SURE)
+            beaten |= self.value - self.value[best] > sure * self.errors(best)
         return beaten
 
     def best(self, among: Bools) -> int:
@@ -138,7 +153,7 @@ class Ranking:
         and the more so the more candidates there are. Of equally simple ones the best performing is taken.
         """
         best = self._first(among, self.value)
-        near = among & (self.value - self.value[best] <= _errors(self.covariance, best))
+        near = among & (self.value - self.value[best] <= self.errors(best))
         return self._first(near, self.complexity, -self.performance, self.value)
 
     def _first(self, among: Bools, *keys: Floats) -> int:
@@ -155,10 +170,10 @@ def on_front(value: Floats, performance: Floats) -> Bools:
     return np.asarray(~better.any(axis=1))
 
 
-def _errors(covariance: Floats, one: int) -> Floats:
-    """Return the standard error of the difference of each candidate from one of them."""
+def _errors(covariance: Floats, one: int, floor: Floats) -> Floats:
+    """Return standard errors of differences; few rows that differ do not pass for certainty."""
     variance = np.diag(covariance) + covariance[one, one] - 2 * covariance[one]
-    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+    return np.asarray(np.sqrt(np.maximum(variance, 0) + np.maximum(floor, floor[one])))
 
 
 def check_minimize(minimize: Any) -> None:

@@ -33,14 +33,11 @@ from fairshap.predictors import FairSHAPClassifier
 #: The families of candidates; the baseline and dropping the column are always among them.
 FAMILIES = ("plain", "weights", "cells", "corrections", "peers")
 
-# The thresholds of edits, the strengths of weights and corrections, the accuracy that a search for strengths
-# may give away, and how far apart the peers may leave the groups.
-_THRESHOLDS, _STRENGTHS, _DROPS, _TOLERANCES = (
-    (0.1, 0.05, 0.02),
-    (0.25, 0.5, 0.75, 1.0),
-    (0.004, 0.01),
-    (0.02, 0.05),
-)
+# The thresholds of edits in units of the table's own risk or gap, and the strengths of weights and
+# corrections.
+_THRESHOLDS, _STRENGTHS = (3.0, 1.5, 0.75), (0.2, 0.4, 0.6, 0.8, 1.0, 1.4)
+# The accuracy that a search for strengths may give away, and how far apart peers may leave the groups.
+_DROPS, _TOLERANCES = (0.004, 0.01), (0.02, 0.05)
 # The gaps that remedies aim at; what is none of them is best served by the first.
 _AIMS = {"dp": "demographic_parity", "eo": "equal_opportunity", "eodds": "equalized_odds"}
 
@@ -61,6 +58,11 @@ class Candidate:
         return KINDS.index(self.kind)
 
     @property
+    def is_slow(self) -> bool:
+        """Whether it trains many models that no other candidate has a use for."""
+        return isinstance(self.model, (ReductionClassifier, ThresholdClassifier))
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is one of the remedies that anybody would try first."""
         return self.kind in ("column dropped", "reweighing", "counterfactual rows")
@@ -73,6 +75,7 @@ class Maker:
     template: FairSHAP
     problem: Problem
     minimize: Minimize
+    positive: Any = None
 
     def make(self, candidates: Any, is_blind: bool) -> list[Candidate]:
         """Return all candidates, the baseline first; beside it only those that predict blindly, if asked."""
@@ -124,10 +127,6 @@ class Maker:
         """The gap that is made small, or the first of several, among those that remedies aim at."""
         return next((_AIMS[name] for name in weights_of(self.minimize) if name in _AIMS), _AIMS["dp"])
 
-    @property
-    def _seed(self) -> Any:
-        return self.template.random_state
-
     def _one(self, name: str, model: Any, action: str) -> Candidate:
         # An attribute beside the table is never needed to predict.
         return Candidate(name, model, action, kind_of(model), needs_attribute(model) and not self.is_beside)
@@ -136,7 +135,7 @@ class Maker:
         """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
         drop = drop and not self.is_beside
         model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
-        return self._one(name, model, f"{action} and drop the sensitive column" if drop else action)
+        return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
 
     def _dropped(self) -> list[Candidate]:
         if self.is_beside:
@@ -146,10 +145,10 @@ class Maker:
 
     def _plain(self) -> list[Candidate]:
         """Return reweighing and its square, and counterfactual rows."""
-        action = "Weight the rows by group and label (reweighing)"
+        action = "weight the rows by group and label (reweighing)"
         made = [
             self._weighed("reweighing", Reweigher(**self._who), action),
-            self._weighed("reweighing squared", Reweigher(**self._who, strength=2.0), f"{action}, squared,"),
+            self._weighed("reweighing squared", Reweigher(**self._who, strength=2.0), f"{action}, squared"),
         ]
         if self.is_beside:
             return made
@@ -164,11 +163,12 @@ class Maker:
         """Return weights of several strengths, given and searched."""
         made = []
         for gap, strength in product(self._priced, self._strengths):
-            weigher = ParityWeigher(self._estimator, **self._who, strengths={gap: strength})
-            said = f"Weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)},"
+            params = {**self._who, "positive": self.positive, "strengths": {gap: strength}}
+            weigher = ParityWeigher(self._estimator, **params)
+            said = f"weight the rows by group and label, at a strength of {strength:g} for {_spaced(gap)}"
             made.append(self._weighed(f"weights, {_spaced(gap)} {strength:g}", weigher, said))
         for drop in _DROPS:
-            said = f"Weight the rows by group and label, for at most {drop:g} of accuracy,"
+            said = f"weight the rows by group and label, for at most {drop:g} of accuracy"
             weigher = ParityWeigher(self._estimator, **self._searched(drop))
             made.append(self._weighed(f"weights, searched for {drop:g}", weigher, said))
         return made
@@ -177,9 +177,7 @@ class Maker:
         """Return proxy corrections of several strengths, given and searched."""
         made = []
         for gap, strength in product(self._priced, self._strengths):
-            model = ProxyCorrection(
-                self._estimator, **self._who, strengths={gap: strength}, random_state=self._seed
-            )
+            model = ProxyCorrection(self._estimator, **self._seeded, strengths={gap: strength})
             said = f"Predict by a proxy correction of strength {strength:g} for {_spaced(gap)}"
             made.append(self._one(f"correction, {_spaced(gap)} {strength:g}", model, said))
         for drop in _DROPS:
@@ -198,7 +196,11 @@ class Maker:
         )
 
     def _searched(self, drop: float) -> dict[str, Any]:
-        return {**self._who, "minimize": self._aim, "max_accuracy_drop": drop, "random_state": self._seed}
+        return {**self._seeded, "minimize": self._aim, "max_accuracy_drop": drop}
+
+    @property
+    def _seeded(self) -> dict[str, Any]:
+        return {**self._who, "positive": self.positive, "random_state": self.template.random_state}
 
     def _cells(self) -> list[Candidate]:
         """Return edits of several thresholds: all or towards parity, by risk or gap, with weights or not."""
@@ -228,9 +230,12 @@ class Maker:
     ) -> Candidate:
         """Return the candidate that edits cells."""
         drop = drop and not self.is_beside
+        explainer = clone(make_explainer(self.template.explainer)).set_params(game=game)
+        if self.positive is not None:
+            explainer.set_params(positive=self.positive)
         chosen = {
-            "selector": Threshold(threshold),
-            "explainer": clone(make_explainer(self.template.explainer)).set_params(game=game),
+            "selector": Threshold(threshold, relative=True),
+            "explainer": explainer,
             "constraints": clone(make_constraints(self.template.constraints)).set_params(direction=direction),
             "counterfactuals": None if self.is_beside else rows,
             "estimator": None,
@@ -245,7 +250,7 @@ class Maker:
         parts += ["reweighing"] if weights is not None else []
         parts += ["column dropped"] if drop else []
         what = "gap" if game == "gap" else "risk"
-        said = f"Edit the cells that carry the {what} from {threshold:g} on"
+        said = f"Edit the cells that carry {threshold:g} times the mean {what} or more"
         said += " in rows where that narrows the gap" if direction else ""
         more = ["add the edited rows with the attribute switched"] if chosen["counterfactuals"] else []
         more += ["weight the rows by group and label"] if weights is not None else []
@@ -256,7 +261,7 @@ class Maker:
         """Return the reductions and thresholds of fairlearn, if it is installed."""
         if find_spec("fairlearn") is None:
             return []
-        made, params = [], {**self._who, "constraint": self._aim, "random_state": self._seed}
+        made, params = [], {**self._seeded, "constraint": self._aim}
         reduction = "Train under a constraint (fairlearn's {})"
         for eps in _TOLERANCES[:1]:
             model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
@@ -273,3 +278,7 @@ class Maker:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

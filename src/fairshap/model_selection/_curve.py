@@ -77,9 +77,9 @@ def pick(frame: pd.DataFrame, scoring: str, at: Sequence[float], axes: Sequence[
             within = frame[frame[axis] <= limit]
             if len(within):
                 keys = within.assign(worse=sign * within[scoring])
-                chosen = keys.sort_values(["worse", "n_fits", "name"]).iloc[0]
+                chosen = keys.sort_values(["worse", "needs_attribute", "n_fits", "name"]).iloc[0]
             else:
-                chosen = frame.sort_values([axis, "n_fits", "name"]).iloc[0]
+                chosen = frame.sort_values([axis, "needs_attribute", "n_fits", "name"]).iloc[0]
             line = {"axis": axis, "at": limit, "name": chosen["name"], "expected": chosen[axis]}
             lines.append(line | {name: chosen[name] for name in ("n_fits", "needs_attribute")})
     return pd.DataFrame(lines)

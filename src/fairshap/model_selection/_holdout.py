@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from fairshap._crossval import with_params
+from fairshap._crossval import MEASURES, Evaluation, judge, with_params
 from fairshap._crossval.folds import strata_of
 from fairshap._crossval.measures import critical_value
 from fairshap._crossval.trials import check_unfitted, draw_seed, said_once
@@ -24,47 +24,33 @@ from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
 
 # The smallest held-out set, and the accuracy or R2 that a repair may cost.
 _MIN_ROWS, _MAX_DROP = 100, 0.01
-_NAMES = {"accuracy": "accuracy", "r2": "R2", "dr": "discriminative risk"}
+_NAMES = {"accuracy": "accuracy", "auc": "ROC AUC", "r2": "R2", "dr": "discriminative risk"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HoldoutCheck:
-    """The baseline and the repaired model on a held-out set.
-
-    Attributes
-    ----------
-    n_rows : int
-        The number of rows that were held out.
-    before, after : dict of str to ndarray
-        For "accuracy" (or "r2" for a quantity) and "dr", what the mean is taken of, for each row. There is no
-        "dr" if the attribute stands beside the table, because neither model sees it.
-    """
+    """The baseline and the repaired model on a held-out set of ``n_rows`` rows."""
 
     n_rows: int
-    before: dict[str, Floats]
-    after: dict[str, Floats]
+    _frame: pd.DataFrame
 
     def __repr__(self) -> str:
         found = "; ".join(self.reasons) or "not measurably worse"
         return f"HoldoutCheck({self.n_rows} rows: {found})"
 
     def frame(self) -> pd.DataFrame:
-        """Return one line for each measure: before, after, and the change with its 95 % interval."""
-        lines = []
-        for name, values in self.before.items():
-            before, after = np.nanmean(values), np.nanmean(self.after[name])
-            differences = self.after[name] - values
-            known = differences[~np.isnan(differences)]
-            half = critical_value() * np.std(known) / np.sqrt(max(1, len(known)))
-            lines.append((name, before, after, after - before, known.mean() - half, known.mean() + half))
-        columns = ["measure", "before", "after", "change", "change_low", "change_high"]
-        return pd.DataFrame(lines, columns=columns)
+        """Return one line for each measure: before, after, and the change with its 95 % interval.
+
+        For two labels these are the measures of :func:`fairshap.evaluate`. For more of them they are accuracy
+        and DR, for a quantity R2 and DR; there is no DR if the attribute stands beside the table.
+        """
+        return self._frame.copy()
 
     @property
     def reasons(self) -> list[str]:
-        """What is measurably worse after the repair: more risk, or over a point less accuracy or R2."""
+        """What is measurably worse after the repair: more risk, or over a point less accuracy, AUC or R2."""
         found = []
-        for line in self.frame().to_dict("records"):
+        for line in self._frame[self._frame["measure"].isin(list(_NAMES))].to_dict("records"):
             before, after, name = line["before"], line["after"], _NAMES[line["measure"]]
             if line["measure"] == "dr" and line["change_low"] > 0:
                 found.append(f"its {name} is {after:.3g} instead of {before:.3g}")
@@ -91,7 +77,8 @@ def holdout_check(
     """Train with and without the repair on part of a table, and compare both on the rest.
 
     A :class:`fairshap.exceptions.WorseModelWarning` says if the repaired model is measurably worse: if the
-    95 % interval of the change tells more risk, or a loss of over 0.01 in accuracy, or in R2 for a quantity.
+    95 % interval of the change tells more risk, or a loss of over 0.01 in accuracy or ROC AUC, or in R2 for a
+    quantity.
 
     Parameters
     ----------
@@ -116,8 +103,8 @@ def holdout_check(
     >>> d = datasets.make_biased(1000, random_state=0)
     >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
     >>> repair = FairSHAP(**who, counterfactuals="edited", random_state=0)
-    >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()
-    ['accuracy', 'dr']
+    >>> holdout_check(repair, d.X, d.y).frame()["measure"].tolist()[:3]
+    ['accuracy', 'balanced_accuracy', 'auc']
     """
     sampler, final = _parts(repair)
     check_unfitted(sampler._estimator(), "holdout_check")
@@ -136,23 +123,25 @@ def holdout_check(
     known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
     if sampler.threshold == "auto" and known is not None:
         sampler.set_params(threshold=known)
-    after, given = None, {"sensitive_features": beside, "sample_weight": weight}
+    given = {"sensitive_features": beside, "sample_weight": weight}
     with said_once():
         if isinstance(repair, FairSHAP):
-            X_fair, y_fair = sampler.fit_resample(X_train, y_train, **given)
+            repaired = sampler.fit_resample(X_train, y_train, **given)
+            after = sampler._refit(*repaired, sampler.sample_weight_)
         else:
             # With weights and without the sensitive column, as it says.
             after = with_params(repair, repair=sampler).fit(X_train, y_train, **given)
             sampler = after.repair_
-    trainer = sampler if final is None else with_params(sampler, estimator=final)
-    shares = final is None and not whole.added
-    before = sampler.model_ if shares else trainer._refit(X_train, y_train, weight)
-    after = trainer._refit(X_fair, y_fair, sampler.sample_weight_) if after is None else after
-    found = HoldoutCheck(len(test), *(_measure(model, whole, X, test) for model in (before, after)))
+    # The explained model is the baseline, unless another is trained or the attribute is beside the table.
+    before = sampler.model_
+    if whole.added or final is not None:
+        trainer = sampler if final is None else with_params(sampler, estimator=final)
+        before = trainer._refit(X_train, y_train, weight)
+    found = HoldoutCheck(len(test), _compare(before, after, whole, X, test))
     if found.is_worse:
         advice = "A higher threshold edits fewer cells."
-        if whole.y.classes is not None and len(whole.y.classes) == 2 and not whole.added:
-            advice = "fairshap.tune looks for a repair that does better."
+        if _has_two_labels(whole):
+            advice = "fairshap.tune looks for a remedy that does better."
         warn(
             f"On {len(test)} held-out rows the repaired model is worse than the baseline: "
             f"{' and '.join(found.reasons)}. {advice}",
@@ -169,6 +158,10 @@ def _parts(repair: Any) -> tuple[FairSHAP, Any]:
         return repair, None
     known = "a FairSHAP, a FairSHAPClassifier or a FairSHAPRegressor"
     raise InputError(f"repair={repair!r} is not known; give {known}.", parameter="repair")
+
+
+def _has_two_labels(problem: Problem) -> bool:
+    return problem.y.classes is not None and len(problem.y.classes) == 2
 
 
 def _strata(problem: Problem, test_size: float) -> Ints:
@@ -191,6 +184,26 @@ def _strata(problem: Problem, test_size: float) -> Ints:
     raise InputError(
         f"a label of one group has too few rows to hold out test_size={test_size:g} of them: two are needed."
     )
+
+
+def _compare(before: Any, after: Any, problem: Problem, X: Native, rows: Ints) -> pd.DataFrame:
+    """Return a line for each measure of two models on held-out rows."""
+    columns = ["measure", "before", "after", "change", "change_low", "change_high"]
+    models, is_blind = (before, after), True if problem.added else None
+    if _has_two_labels(problem):
+        judged = [[judge(model, problem, rows, is_blind=is_blind)] for model in models]
+        measures = Evaluation.of(["before", "after"], judged, problem.groups.names, "").measures
+        parts = np.vstack([measures.values, *(part[1] for part in measures.changes())]).T
+        frame = pd.DataFrame(parts, columns=columns[1:]).assign(measure=list(MEASURES))
+        return frame[columns].dropna(subset="change", ignore_index=True)
+    lines, (one, other) = [], (_measure(model, problem, X, rows) for model in models)
+    for name, values in one.items():
+        differences = other[name] - values
+        known = differences[~np.isnan(differences)]
+        half = critical_value() * np.std(known) / np.sqrt(max(1, len(known)))
+        levels = np.nanmean(values), np.nanmean(other[name])
+        lines.append((name, *levels, levels[1] - levels[0], known.mean() - half, known.mean() + half))
+    return pd.DataFrame(lines, columns=columns)
 
 
 def _measure(model: Any, problem: Problem, X: Native, rows: Ints) -> dict[str, Floats]:

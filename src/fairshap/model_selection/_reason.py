@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from fairshap._crossval.measures import MEASURES
 from fairshap._crossval.ranking import Minimize, Ranking, weights_of
 from fairshap._typing import Bools
@@ -28,7 +30,6 @@ def explain_choice(
 def _effect(ranking: Ranking, minimize: Minimize, taken: int) -> str:
     """Say what a candidate does to the measures, and whether a constant or the baseline does as well."""
     name = ranking.limits.scoring
-    own, base = (_level(ranking, k, name) for k in (taken, 0))
     constant = ranking.measures.constant_accuracy
     also = ""
     if _level(ranking, taken, "accuracy") <= constant:
@@ -40,7 +41,13 @@ def _effect(ranking: Ranking, minimize: Minimize, taken: int) -> str:
         f"{MEASURES[one].label} {_level(ranking, 0, one):.3f} -> {_level(ranking, taken, one):.3f}"
         for one in shown
     ]
-    return f"{', '.join(parts)} at {_article(name)} of {own:.3f} instead of {base:.3f}{also}"
+    # A limit on accuracy alone can hide what the scores lose.
+    costs = [one for one in dict.fromkeys([name, "auc"]) if not np.isnan(_level(ranking, taken, one))]
+    paid = (
+        f"{_article(one)} of {_level(ranking, taken, one):.3f} instead of {_level(ranking, 0, one):.3f}"
+        for one in costs
+    )
+    return f"{', '.join(parts)} at {' and '.join(paid)}{also}"
 
 
 def _why(ranking: Ranking, minimize: Minimize, taken: int, among: Bools) -> str:

@@ -90,7 +90,7 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
         return Trial(name)
     model = _in_parts(model, len(cv.problem.columns))
     is_blind = not needs_attribute(model)
-    if isinstance(model, FairSHAPClassifier):
+    if isinstance(model, FairSHAPClassifier) and not _searches(model):
         return Trial(name, _sampler(model, cv), _after_repair(model, cv), is_blind)
     train = _train
     if isinstance(model, ProxyCorrection):
@@ -98,6 +98,12 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
     elif isinstance(getattr(model, "method", None), ParityWeigher) and model.method.strengths is None:
         train = _train_weighed
     return Trial(name, train=partial(train, model), is_blind=is_blind)
+
+
+def _searches(model: FairSHAPClassifier) -> bool:
+    """Say whether a classifier searches its weights, which takes the rows before and after the repair."""
+    weights = model.weights
+    return weights == "auto" or (isinstance(weights, ParityWeigher) and weights.strengths is None)
 
 
 def _sampler(model: FairSHAPClassifier, cv: CrossValidation) -> FairSHAP:
@@ -126,7 +132,7 @@ def _after_repair(model: FairSHAPClassifier, cv: CrossValidation) -> Any:
 
 def _in_parts(model: Any, n_columns: int) -> Any:
     """Return a copy that knows what is privileged in folds, which may lack some of the values."""
-    if isinstance(model, FairSHAPClassifier):
+    if isinstance(model, FairSHAPClassifier) and not _searches(model):
         # The very same estimator says that an explanation can be shared.
         made = FairSHAPClassifier(**model.get_params(deep=False))
         repair = FairSHAP() if model.repair is None else model.repair
@@ -148,7 +154,8 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(method, "keep_sensitive", not isinstance(method, SensitiveRemover))
     is_transforming = getattr(method, "transforms_test_rows", False) and keeps
-    return Trained(fitted, len(getattr(method, "edits_", ())), is_transforming)
+    edits = getattr(getattr(fitted, "repair_", method), "edits_", ())
+    return Trained(fitted, len(edits), is_transforming)
 
 
 def _posteriors(search: Any, rows: TrainingRows) -> tuple[Problem, Any, Any]:

@@ -233,7 +233,7 @@ def tune(
     cv = CrossValidation.read("tune", template, X, y, positive, n_folds, n_repeats, sensitive_features)
     n_cells = cv.problem.own.n_rows * len(cv.problem.own.names)
     limits = replace(limits, max_share=_share(max_edits, n_cells))
-    maker = Maker(template, cv.problem, minimize)
+    maker = Maker(template, cv.problem, minimize, positive)
     known = {one.name: one for one in maker.make(candidates, attribute_at_prediction is False)}
     search = _Search(known, minimize, limits, attribute_at_prediction is False)
     trials = [trial_of(name, one.model if k else None, cv) for k, (name, one) in enumerate(known.items())]
@@ -267,7 +267,8 @@ class _Search:
     def beaten(self, evaluation: Evaluation) -> list[str]:
         """Return the candidates not to go on with; baseline and plain remedies are told of to the end."""
         names = evaluation.names
-        beaten = self.rank(evaluation).beaten(self.eligible(names))
+        is_slow = np.array([self.known[name].is_slow for name in names])
+        beaten = self.rank(evaluation).beaten(self.eligible(names), is_slow)
         kept = ("baseline", "column dropped", "reweighing", "counterfactual rows")
         return [
             name for name, one in zip(names, beaten, strict=True) if one and self.known[name].kind not in kept
