@@ -152,38 +152,30 @@ def show_curves(lines: Lines) -> str:
 def draw(lines: Lines, model: str, path: Path) -> None:
     """Draw accuracy and treatment against demographic parity, in the mean over settings."""
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "effect"
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(12, 5.5), sharex=True, layout="constrained")
-    for ax, name, label in zip(
-        axes, ("accuracy", "flips"), ("accuracy", "flips: decisions that depend on the attribute alone"),
-        strict=True,
-    ):  # fmt: skip
-        for method in METHODS:
-            x, *_, n = lines.overall(model, method, "dp")
-            if not n or method == CONSTANT:
-                continue
-            settings = lines.settings(model)
-            if name == "flips":
-                y = float(np.nanmean([lines.level(setting, model, method, name) for setting in settings]))
-            else:
-                y = lines.overall(model, method, name)[0]
-            marker = "s" if lines.needs_attribute(method) else "o"
-            color = {"plain": "0.35", "fairshap": "tab:blue", "tune": "tab:red"}.get(
-                METHODS[method].kind, "tab:orange"
-            )
-            ax.plot(x, y, marker, color=color)
-            ax.annotate(method, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7)
+    figure = Figure(figsize=(12, 6.5), layout="constrained")
+    axes, settings = figure.subplots(1, 2, sharex=True), lines.settings(model)
+    colors = {"plain": "0.35", "fairshap": "tab:blue", "tune": "tab:red"}
+    shown = [name for name in METHODS if lines.overall(model, name, "dp")[2] and name != CONSTANT]
+    for number_of, method in enumerate(shown, start=1):
+        x, accuracy = (lines.overall(model, method, name)[0] for name in ("dp", "accuracy"))
+        flips = float(np.nanmean([lines.level(setting, model, method, "flips") for setting in settings]))
+        marker = "s" if lines.needs_attribute(method) else "o"
+        color = colors.get(METHODS[method].kind, "tab:orange")
+        for ax, y in zip(axes, (accuracy, flips), strict=True):
+            ax.plot(x, y, marker, color=color, label=f"{number_of} {method}")
+            ax.annotate(str(number_of), (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8)
+    for ax in axes:
         ax.axvline(0, color="0.8", zorder=0)
         ax.set_xlabel("DP, less that of dropping the column")
-        ax.set_ylabel(label if name == "flips" else f"{label}, less that of dropping the column")
     axes[0].axhline(0, color="0.8", zorder=0)
-    figure.suptitle(f"Mean over {len(lines.settings(model))} settings, {model}; squares need the attribute")
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    axes[0].set_ylabel("accuracy, less that of dropping the column")
+    axes[1].set_ylabel("flips: share of decisions that depend on the attribute alone")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.suptitle(f"Mean over {len(settings)} settings, {model}; squares need the attribute to predict")
+    with mpl.rc_context({"svg.hashsalt": "effect"}):
+        figure.savefig(path, metadata={"Date": None})
 
 
 def described(lines: Lines) -> str:
