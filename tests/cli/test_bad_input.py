@@ -20,7 +20,7 @@ OUT = ["--out", "x.csv"]
     [
         (b"", "is empty."),
         (b"sex,risk\nmale,1\nfemale\n", "line 3"),
-        (b"sex,risk\nmale,1\nfemale,\n", "the target, is missing in 1 of 2 rows (rows 3 of the file)"),
+        (b"sex,risk\nmale,1\nfemale,\n", "the target, is missing in 1 of 2 rows (row 3 of the file)"),
         (b"sex,risk\nmale,1\nfemale,1\n", "holds 1 in every row"),
         (b"sex,risk\nmale,1\nfemale,2\nmale,3\n", "has 3 different values, 1, 2, 3; name the favorable"),
         (b"sex,risk\nmale,bad\nfemale,good\n", "Give --positive bad or --positive good."),

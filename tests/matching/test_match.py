@@ -148,6 +148,7 @@ def test_n_neighbors_must_be_a_number_of_references(people, k):
 
 def test_a_bar_counts_the_matched_rows(monkeypatch, capsys):
     monkeypatch.setattr(_messages, "_PATIENCE", 0.0)
+    monkeypatch.setattr(_messages, "_is_interactive", lambda: True)
     X = pd.DataFrame({"sex": ["m", "f"] * 5, "x": range(10)})
     match(X, [0, 0, 1, 1, 0, 0, 1, 1, 0, 0], **SETTING, verbose=1)
     shown = capsys.readouterr().err

@@ -221,7 +221,7 @@ def test_of_several_groups_those_within_the_caliper_share_the_weight():
 def test_fewer_references_than_n_neighbors_are_all_taken():
     X = pd.DataFrame({"sex": ["m", "f", "f", "f", "m", "f"], "x": [0.0, 1.0, 2.0, 3.0, 9.0, 9.0]})
     with pytest.warns(
-        FewReferencesWarning, match="fewer than n_neighbors=3.*1 privileged for 3 rows with the label 0"
+        FewReferencesWarning, match="fewer than 3 references.*1 privileged for 3 rows with the label 0"
     ):
         plan = match(X, [0, 0, 0, 0, 1, 1], **SETTING, matcher=NearestMatcher(3))
     assert np.bincount(plan.row).tolist() == [3, 1, 1, 1, 1, 1]

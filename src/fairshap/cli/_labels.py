@@ -108,9 +108,10 @@ def read_target(
     absent = np.flatnonzero(column.isna())
     if len(absent):
         rows = listing((source.document.row_number(int(row)) for row in absent), 4, str)
+        word = "row" if len(absent) == 1 else "rows"
         raise TargetError(
-            f"column {name!r}, the target, is missing in {len(absent)} of {len(column)} rows (rows {rows} of "
-            "the file); leave those rows out of the file, or fill them in."
+            f"column {name!r}, the target, is missing in {len(absent)} of {len(column)} rows ({word} {rows} "
+            "of the file); leave them out of the file, or fill them in."
         )
     values = values_of(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
