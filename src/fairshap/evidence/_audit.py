@@ -106,7 +106,7 @@ def audit(
     >>> d = datasets.make_biased(400, random_state=0)
     >>> evidence = audit(None, d.X, d.y, sensitive=d.sensitive, n_folds=2, random_state=0)
     >>> evidence.groupings[0].labels[0].most_favored
-    '1'
+    'a'
     """
     about = About.check(about)
     conditions = read_conditions(fail_if)

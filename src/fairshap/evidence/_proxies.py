@@ -37,6 +37,8 @@ class Proxies:
 
     all_together: Figure
     columns: tuple[Proxy, ...]
+    #: The attribute's own share of the gap: its direct effect. NaN if the gap is not explained.
+    attribute_share_of_gap: float
     #: The rows that were looked at.
     rows: int
 
@@ -72,9 +74,9 @@ def find_proxies(
         shares = (one.get(name, float("nan")) for one in (risk, gap))
         found.append(Proxy(show(name, 60), figure, *shares))
     found.sort(key=lambda one: -one.auc.value)
-    return Proxies(
-        score(_together(table, columns, coded, rows, target, folds, seed)), tuple(found), len(rows)
-    )
+    own = sum(gap.get(table.names[k], 0.0) for k in problem.columns) if gap else float("nan")
+    together = score(_together(table, columns, coded, rows, target, folds, seed))
+    return Proxies(together, tuple(found), own, len(rows))
 
 
 def _codes(table: Table, column: int, rows: Ints) -> Ints:

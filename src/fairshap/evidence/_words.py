@@ -273,7 +273,10 @@ def _left(mitigation: Mitigation | None, reason: str) -> str:
         found = {one.name: one for one in mitigation.measures}
         dp = found["dp"].after
         if dp.low > 0:
-            left = f"A gap of {points(dp.value)} ({interval(dp, '{:.3f}')}) between the groups is left."
+            left = (
+                f"A gap of {points(dp.value)} (95 % interval {100 * dp.low:.1f} to {100 * dp.high:.1f}) "
+                "between the groups is left."
+            )
         else:
             left = "With these rows, the groups' rates can no longer be told apart."
         best = [one.name for one in mitigation.alternatives if one.is_recommended]
