@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         metrics,
         mitigation,
         model_selection,
+        scale,
     )
     from fairshap._models import ColumnEncoder
     from fairshap.attribution import Explainer, Explanation, explain
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fairshap.matching import MatchPlan, NearestMatcher, TransportMatcher, match
     from fairshap.model_selection import budget_curve, evaluate, holdout_check, tune
     from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
+    from fairshap.scale import Repairer
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,7 @@ _NAMES = {
     "attribution": "explain Explainer Explanation",
     "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
     "model_selection": "evaluate tune budget_curve holdout_check",
+    "scale": "Repairer",
     "_models": "ColumnEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -72,6 +75,7 @@ __all__ = [
     "tune",
     "budget_curve",
     "holdout_check",
+    "Repairer",
     "ColumnEncoder",
     "attribution",
     "datasets",
@@ -81,6 +85,7 @@ __all__ = [
     "metrics",
     "mitigation",
     "model_selection",
+    "scale",
 ]
 
 

@@ -1,0 +1,6 @@
+"""Repairs beyond one table in memory: a repairer for batches, data sets of files, and mergeable sums."""
+
+from fairshap.scale._repairer import RepairedBatch, Repairer
+from fairshap.scale._sums import Sums
+
+__all__ = ["RepairedBatch", "Repairer", "Sums"]
