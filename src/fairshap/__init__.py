@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fairshap.matching import MatchPlan, NearestMatcher, TransportMatcher, match
     from fairshap.model_selection import budget_curve, evaluate, holdout_check, tune
     from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
-    from fairshap.scale import Repairer
+    from fairshap.scale import Repairer, repair_dataset
 
 __version__ = "0.1.0"
 
@@ -48,7 +48,7 @@ _NAMES = {
     "attribution": "explain Explainer Explanation",
     "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
     "model_selection": "evaluate tune budget_curve holdout_check",
-    "scale": "Repairer",
+    "scale": "Repairer repair_dataset",
     "_models": "ColumnEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -76,6 +76,7 @@ __all__ = [
     "budget_curve",
     "holdout_check",
     "Repairer",
+    "repair_dataset",
     "ColumnEncoder",
     "attribution",
     "datasets",

@@ -78,7 +78,7 @@ class Problem:
         own = table = Table.read(X)
         added: list[Any] = []
         if sensitive_features is None:
-            columns = _find_columns(sensitive, own)
+            columns = find_columns(sensitive, own)
             groups = Groups.read(own, columns, privileged, **options)
         else:
             alone = _read_beside(sensitive_features, own, sensitive)
@@ -149,7 +149,7 @@ def _names(sensitive: Any, table: Table) -> list[Any]:
     return [sensitive]
 
 
-def _find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
+def find_columns(sensitive: Any, table: Table) -> tuple[int, ...]:
     if sensitive is None:
         raise _wrong_column(
             "sensitive is not given. Name the sensitive column of X, which has "

@@ -77,8 +77,8 @@ class References:
         # A number that is missing where none was when the references were read needs sums in another order.
         holes = self.metric.holes
         surprising = (np.isnan(numbers) & ~holes).any(axis=1)
-        nearest, squared = np.empty((2, len(rows), min(k, len(chosen))))
-        found = nearest.astype(np.int64)
+        shape = len(rows), min(k, len(chosen))
+        found, squared = np.empty(shape, dtype=np.int64), np.empty(shape)
         for some, with_holes in ((~surprising, holes), (surprising, np.ones_like(holes))):
             if not some.any():
                 continue

@@ -30,7 +30,7 @@ from fairshap.scale._references import References, choose_references
 from fairshap.scale._sums import Sums
 
 #: References of a stratum, a label of one side, by default: matching 100,000 rows then takes about a second.
-MAX_REFERENCES = 50_000
+MAX_REFERENCES = 20_000
 # Rows up to which a table may be small enough to be explained by calling the model.
 _MAY_BE_SMALL = 23_000
 # Rows whose references are compared with the nearest of all rows.
@@ -302,12 +302,14 @@ def make_repairer(
     is_trained_on: Bools | None = None,
     scale: Floats | None = None,
     holes: Bools | None = None,
-    sizes: dict[Any, int] | None = None,
+    n_rows: int | None = None,
+    strata: tuple[Ints, Ints] | None = None,
 ) -> Repairer:
     """Return the repairer of a table, or of a larger one that the rows of ``problem`` are taken from.
 
     ``number`` are the numbers of the rows there, ``scale`` and ``holes`` the spread of its columns of numbers
-    and which of them have missing ones; the model is fitted on the rows ``is_trained_on``.
+    and which of them have missing ones; the model is fitted on the rows ``is_trained_on``. ``strata`` has a
+    number for the stratum of each row, and the sizes that the strata have in the larger table.
     """
     if max_references is not None:
         check_count(max_references, "max_references", ", such as 100000, or None for all rows")
@@ -323,7 +325,9 @@ def make_repairer(
     matcher.check()
     seed = check_random_state(repair.random_state).randint(np.iinfo(np.int32).max)
     is_seed = isinstance(repair.random_state, (int, np.integer))
-    options = explainer.options(selector.reach(0.0), int(repair.random_state) if is_seed else seed)
+    reach = selector.reach(np.inf)
+    reach = reach if reach is not None and np.isfinite(reach) else None
+    options = explainer.options(reach, int(repair.random_state) if is_seed else seed)
     model = repair._fitted_model(_part(problem, is_trained_on))
     risk = Risk(Scorer(model), problem)
     is_few = False
@@ -340,7 +344,7 @@ def make_repairer(
     group = groups.group if matcher.pairing == "each" else np.minimum(groups.group, 0)
     facts = problem.own, number, problem.y.codes, groups.side, group, metric
     rank = ranks(number, seed)
-    rows, found = _choose(facts, problem.y.names, max_references, rank, sizes)
+    rows, found = _choose(facts, problem.y.names, max_references, rank, strata)
     references = References.of(facts[0], rows, *facts[1:])
     if len(rows) < sum(one["rows"] for one in found.values()):
         found |= _compare(facts, references, rank, repair.n_jobs)
@@ -364,14 +368,14 @@ def make_repairer(
         constraints,
         replace(options, is_small=is_few),
         risk.unit,
-        int(sum((sizes or {"": len(number)}).values())),
+        len(number) if n_rows is None else n_rows,
         target,
         found,
     )
 
 
 def _choose(
-    facts: Any, names: tuple[str, ...], most: int | None, rank: Ints, sizes: dict[Any, int] | None
+    facts: Any, names: tuple[str, ...], most: int | None, rank: Ints, strata: tuple[Ints, Ints] | None
 ) -> tuple[Ints, dict[str, Any]]:
     """Return the rows that are references, and by stratum how many there are of how many."""
     table, _, label, side, group, _ = facts
@@ -383,7 +387,7 @@ def _choose(
                 chosen = choose_references(table, rows, len(rows) if most is None else most, rank)
                 kept.append(chosen)
                 key = f"{word}, {name}" + (f", group {g}" if group.max() > 0 and s == 0 else "")
-                of = len(rows) if sizes is None else sizes.get((code, s), len(rows))
+                of = len(rows) if strata is None else int(strata[1][np.unique(strata[0][rows])].sum())
                 found[key] = {"rows": of, "references": len(chosen)}
     return np.sort(np.concatenate(kept)), found
 

@@ -125,6 +125,21 @@ class Sums:
                 merged[one.name] = a + b
         return replace(self, **merged)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain lists and numbers, for JSON."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "Sums":
+        """Return what :meth:`to_dict` returned, also by way of JSON."""
+        made = {name: tuple(v) if isinstance(v, (list, tuple)) else v for name, v in plain.items()}
+        for name in ("counts", "n_risks", "phi_counts"):
+            made[name] = np.array(plain[name], dtype=np.int64)
+        return cls(**made | {"phi_greatest": np.array(plain["phi_greatest"], dtype=np.float64)})
+
     @staticmethod
     def total(parts: "list[Sums]") -> "Sums":
         """Return the sums of all parts."""
@@ -197,7 +212,7 @@ class Sums:
 
 
 def _total(values: Floats, unit: float) -> int:
-    """Return the sum of numbers, each rounded to a step, in steps; whole units apart, so that none overflows."""
+    """Return the sum of numbers, each rounded to a step, in steps; whole units apart: none overflows."""
     values = values / unit
     whole = np.floor(values)
     rest = np.rint((values - whole) * _STEPS)
