@@ -65,8 +65,8 @@ def repair_dataset(
     """Repair the Parquet files of a data set into a folder, in memory that does not grow with them.
 
     The first pass over the rows fits the model and chooses references; the second repairs file by file.
-    Files, folders, row order, row groups, columns and types stay the same. If all rows are references and fit into
-    memory, the result is that of ``FairSHAP.fit_resample`` on the whole table, byte for byte.
+    Files, folders, row order, row groups, columns and types stay the same. If all rows are references and
+    fit into memory, the result is that of ``FairSHAP.fit_resample`` on the whole table, byte for byte.
 
     Each file is written aside and renamed, and noted in ``out/_fairshap/manifest.json`` with its checksum. A
     run that was interrupted goes on after the last complete file if it is called again; other arguments or
@@ -151,7 +151,9 @@ class _Run:
             raise _wrong(f"{self.folder!r} is a file; give a folder that is new or empty.")
         known = read_json(self.filesystem, self._path(_MANIFEST))
         if known is None:
-            if self.filesystem.get_file_info(fs.FileSelector(self.folder)):
+            # A run that was interrupted at its very beginning leaves no more than the manifest's folder.
+            found = self.filesystem.get_file_info(fs.FileSelector(self.folder))
+            if any(one.base_name != _MANIFEST.partition("/")[0] for one in found):
                 raise _wrong(f"the folder {self.folder!r} is not empty; give one that is new or empty.")
             return
         changed = [name for name, value in self.asked.items() if known["asked"].get(name) != value]

@@ -203,19 +203,13 @@ def _open(source: Any) -> ds.Dataset:
     if not found:
         raise _wrong(f"{_show(source)} names no file.")
     partitioning = ds.HivePartitioning.discover()
-    one = found[0] if len(found) == 1 else found
     try:
-        options = {"partition_base_dir": _root(found)} if len(found) > 1 else {}
-        if len(found) > 1:
-            # Of a list of files the folders are not looked at otherwise.
-            factory = ds.FileSystemDatasetFactory(
-                filesystem,
-                found,
-                ds.ParquetFileFormat(),
-                ds.FileSystemFactoryOptions(partitioning_factory=partitioning, **options),
-            )
-            return factory.finish()
-        return ds.dataset(one, filesystem=filesystem, format="parquet", partitioning=partitioning)
+        if len(found) == 1:
+            return ds.dataset(found[0], filesystem=filesystem, format="parquet", partitioning=partitioning)
+        # Of a list of files the folders are not looked at otherwise.
+        options = ds.FileSystemFactoryOptions(partition_base_dir=_root(found), partitioning=partitioning)
+        form = ds.ParquetFileFormat()
+        return ds.FileSystemDatasetFactory(filesystem, found, form, options).finish()
     except (OSError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise _wrong(f"{_show(source)} cannot be read as Parquet: {_first_line(error)}") from error
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from fairshap._frames import Players, Table, open_store
+from fairshap._frames import Players, Table, is_missing, open_store
 from fairshap._kernels.hashing import mix64
 from fairshap._messages import check_count, did_you_mean, listing
 from fairshap._models import Risk, Scorer
@@ -51,9 +51,10 @@ class Repairer:
 
     It holds the model, the rows that others are matched with, and everything else that a repair takes from a
     whole table: scales, groups, labels and thresholds. The result of a row does not depend on the batch that
-    it comes in: with all rows as references, the batches of a table are repaired byte for byte as
-    ``FairSHAP.fit_resample`` repairs the table. It can be pickled and sent to other processes and machines,
-    and :meth:`repair` may run in many at a time.
+    it comes in: with all rows as references, the batches of a table are repaired as ``FairSHAP.fit_resample``
+    repairs the table, byte for byte if fairshap walks the model's trees. (Other models round the last digits
+    of Shapley values by how many rows they are given.) It can be pickled and sent to other processes and
+    machines, and :meth:`repair` may run in many at a time.
 
     **It holds people's data**: its references are rows of the table, with the sensitive column.
 
@@ -180,6 +181,7 @@ class Repairer:
         """
         if isinstance(batch, pa.RecordBatch):
             batch = pa.Table.from_batches([batch])
+        is_arrow = isinstance(batch, pa.Table)
         frame, y = self._read(batch, y)
         if not len(frame):
             raise InputError("the batch has no rows; leave it out.", parameter="batch")
@@ -203,9 +205,11 @@ class Repairer:
         options = replace(self.options, n_jobs=n_jobs)
         explanation = explain_risk(Risk(self.scorer, problem, self.unit), plan, self.players, options)
         edits = self.selector.select(explanation, self.constraints)
-        repaired = edits.apply(batch)
+        # What is missing to pandas is null in Arrow, also among whole numbers.
+        new = [None if is_missing(value) else value for value in edits.new] if is_arrow else edits.new
+        repaired = replace(edits, new=new).apply(batch)
         sums = self._sums(explanation, edits)
-        is_numbered = not isinstance(batch, pd.DataFrame) or batch.index.equals(pd.RangeIndex(n))
+        is_numbered = is_arrow or batch.index.equals(pd.RangeIndex(n))
         index = (edits.row + first_row).tolist() if is_numbered else edits.index
         library = open_store(batch).library
         edits = replace(edits, row=edits.row + first_row, index=index, library=library)
