@@ -99,10 +99,10 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
         target = target or str(built_in.y.name)
         names = names or [built_in.sensitive]
     if target is None:
-        raise _not_given("target", "the column to predict", frame.columns)
+        raise not_given("target", "the column to predict", frame.columns)
     target = source.find(target, "target")
     if not names:
-        raise _not_given("sensitive", "the sensitive column", frame.columns.drop(target))
+        raise not_given("sensitive", "the sensitive column", frame.columns.drop(target))
     for name in names:
         if source.find(name, "sensitive") == target:
             raise GroupError(f"column {name!r} is both --target and --sensitive; give two columns.")
@@ -111,7 +111,7 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
         privileged = built_in.privileged
         notes.append(f"privileged {privileged!r}, as the built-in table says")
     else:
-        privileged = _read_privileged(frame, names, texts)
+        privileged = read_privileged(frame, names, texts)
     y, positive = _read_target(frame[target], task.positive, notes)
     # What a person may want to check in how columns were read.
     notes += [
@@ -125,7 +125,7 @@ def open_problem(task: TaskOptions, ledger: str | None = None) -> CommandTable:
     return CommandTable(task, source, X, y, target, sensitive, privileged, positive, repaired, notes)
 
 
-def _not_given(option: str, what: str, columns: Any) -> typer.BadParameter:
+def not_given(option: str, what: str, columns: Any) -> typer.BadParameter:
     return typer.BadParameter(f"--{option} is not given; name {what}: {listing(columns, limit=20)}")
 
 
@@ -138,12 +138,12 @@ def _values(column: pd.Series) -> list[Any]:
         return values
 
 
-def _read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
+def read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> Any:
     """Return the privileged values of the sensitive columns as the table has them."""
     values = {name: _values(frame[name]) for name in names}
 
     def find(text: str, name: str) -> Any:
-        return _find("privileged", text, name, values[name], GroupError)
+        return find_value("privileged", text, name, values[name], GroupError)
 
     if not texts:
         said = "; ".join(f"{name!r} holds {listing(map(plain, values[name]))}" for name in names)
@@ -179,7 +179,7 @@ def _read_range(first: str | None, last: str | None) -> pd.Interval:
     return pd.Interval(low, high, closed="both")
 
 
-def _find(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
+def find_value(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
     """Return the value of a column that the text of an option stands for."""
     number = pd.to_numeric(text, errors="coerce")
     for value in values:
@@ -205,7 +205,7 @@ def _read_target(column: pd.Series, asked: str | None, notes: list[str]) -> tupl
         column = column.astype(object)
     if len(values) < 2:
         raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
-    positive = None if asked is None else _find("positive", asked, name, values, TargetError)
+    positive = None if asked is None else find_value("positive", asked, name, values, TargetError)
     if len(values) > 2:
         if positive is None:
             shown = listing(map(plain, values), limit=5)

@@ -8,8 +8,9 @@ import typer
 from fairshap import FairSHAP, evaluate
 from fairshap._crossval import MEASURES, Evaluation, with_params
 from fairshap._models import is_frozen
+from fairshap.cli._dataset import is_dataset, make_repair, repair_files
 from fairshap.cli._files import how_to_check, write_all
-from fairshap.cli._models import check_trainable, make_model, open_task
+from fairshap.cli._models import make_model, open_task
 from fairshap.cli._options import (
     ConstraintOptions,
     RunOptions,
@@ -23,6 +24,7 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures
 from fairshap.cli._problem import CommandTable
+from fairshap.scale._repairer import MAX_REFERENCES
 
 
 def repair(
@@ -43,13 +45,35 @@ def repair(
         min=0,
     ),
     repeats: int | None = repeats_option(),
+    max_references: int = option(
+        MAX_REFERENCES,
+        "Many files: rows of one label and group that others are matched with.",
+        "Repair",
+        min=1,
+    ),
+    max_memory: float = option(3.0, "Many files: GiB of memory.", "Repair", min=0.1),
 ) -> None:
-    """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
+    """Replace the few cells that matter and write the table; all other cells stay byte for byte.
+
+    DATA may be a folder or a pattern of Parquet files, as large as the disk: --out is then a folder.
+    """
+    if is_dataset(task.data, files.out):
+        repair_files(Output("repair", run), task, selector, limits, files, max_references, max_memory)
+        return
     # The demo is a repair too.
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
-    made, measured = _repair(output, problem, estimator, selector, limits), None
+    made, measured = make_repair(output, problem.who, estimator, selector, limits), None
+    with output.warnings(of_edits=True):
+        made.fit(problem.X, problem.y)
+    if made.threshold == "auto":
+        # The folds measure the repair that is written.
+        made.set_params(threshold=made.threshold_)
+        output.note(
+            f"threshold {made.threshold_:g}, the most accurate on folds within a standard error of the "
+            "best, for at most a point of accuracy."
+        )
     if is_frozen(retrained) and folds != 0:
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
     elif folds != 0:
@@ -67,45 +91,6 @@ def repair(
     ]
     write_all(asked, force=files.force)
     _print(output, files, problem, made, measured)
-
-
-def _repair(
-    output: Output,
-    problem: CommandTable,
-    estimator: Any,
-    selector: SelectorOptions,
-    limits: ConstraintOptions,
-) -> FairSHAP:
-    """Return the repair of a table."""
-    if selector.selector == "iterative":
-        instead = "give another selector, or --model the name of a kind"
-        check_trainable(estimator, "--selector iterative retrains the model", instead)
-    rejections = limits.rejections()
-    if len(rejections) > 1:
-        raise typer.BadParameter("--reject-if names several; a repair has one, and tune tries them")
-    chosen = selector.params()
-    is_auto = chosen.get("threshold") == "auto"
-    if is_auto:
-        why = "--threshold auto tries repairs on folds with a model that is retrained each time"
-        check_trainable(estimator, why, "give a number")
-    repair = FairSHAP(
-        estimator,
-        **problem.who,
-        **chosen,
-        constraints=limits.constraints(rejections[0]),
-        matcher=limits.matcher,
-        **output.run.params,
-    )
-    with output.warnings(of_edits=True):
-        repair.fit(problem.X, problem.y)
-    if is_auto:
-        # The folds measure the repair that is written.
-        repair.set_params(threshold=repair.threshold_)
-        output.note(
-            f"threshold {repair.threshold_:g}, the most accurate on folds within a standard error of the "
-            "best, for at most a point of accuracy."
-        )
-    return repair
 
 
 def _print(

@@ -58,6 +58,7 @@ def repair_dataset(
     repair: FairSHAP,
     *,
     target: str,
+    positive: Any = None,
     drop: Sequence[str] = (),
     max_references: int | None = MAX_REFERENCES,
     max_memory: float = 3.0,
@@ -85,6 +86,8 @@ def repair_dataset(
         integer as ``random_state``, so that an interrupted run can go on.
     target : str
         The column to predict.
+    positive : label, optional
+        The positive label, for the figures in the sums; by default the larger of two.
     drop : list of str, optional
         Columns that the model does not see, such as identifiers; they are written as they are.
     max_references : int, default=20000
@@ -116,15 +119,15 @@ def repair_dataset(
     filesystem, folder = open_folder(out)
     asked = {
         "target": target,
+        "positive": repr(positive),
         "drop": sorted(drop),
         "max_references": max_references,
         "max_memory": max_memory,
     }
     run = _Run(filesystem, folder, _identify(files, repair, asked))
     run.check(files)
-    repairer, size = read_repairer(
-        files, repair, columns, target, max_references=max_references, max_memory=max_memory
-    )
+    rooms = {"max_references": max_references, "max_memory": max_memory}
+    repairer, size = read_repairer(files, repair, columns, target, positive, **rooms)
     run.begin(repairer)
     with Progress("Repairing", files.n_rows, repair.verbose) as progress:
         for file in files.files:

@@ -69,6 +69,7 @@ def read_repairer(
     repair: FairSHAP,
     columns: Sequence[str],
     target: str,
+    positive: Any,
     *,
     max_references: int | None,
     max_memory: float,
@@ -85,12 +86,12 @@ def read_repairer(
         table = next(files.chunks([*columns, target], files.n_rows))
         X, y = to_frame(table, columns), table.column(target)
         del table
-        problem = read_problem(repair, X, y)
+        problem = read_problem(repair, X, y, positive)
         warn_of_copies(problem)
         number = np.arange(files.n_rows)
         made = make_repairer(repair, problem, number, target=target, max_references=max_references)
         return made, rooms.batch
-    pass_ = _Pass(repair, tuple(columns), target, files.n_rows, rooms, max_references)
+    pass_ = _Pass(repair, tuple(columns), target, positive, files.n_rows, rooms, max_references)
     for chunk in files.chunks([*columns, target], rooms.batch):
         pass_.add(chunk)
     return pass_.finish(), rooms.batch
@@ -116,6 +117,7 @@ class _Pass:
     repair: FairSHAP
     columns: tuple[str, ...]
     target: str
+    positive: Any
     n_rows: int
     rooms: Rooms
     max_references: int | None
@@ -171,7 +173,7 @@ class _Pass:
         number = frame.index.to_numpy()
         is_trained_on = frame.index.isin(trained_on.index)
         y = frame.pop(self.target).to_numpy()
-        problem = read_problem(self.repair, frame.reset_index(drop=True), y)
+        problem = read_problem(self.repair, frame.reset_index(drop=True), y, self.positive)
         warn_of_copies(problem)
         strata = None
         if not self.is_quantity:

@@ -113,6 +113,7 @@ class Repairer:
         y: Any = None,
         *,
         target: Any = None,
+        positive: Any = None,
         sample_weight: Any = None,
         max_references: int | None = None,
     ) -> "Repairer":
@@ -130,6 +131,8 @@ class Repairer:
             The target of each row; without it, ``target`` names its column.
         target : column name, optional
             The target's column in X, if y is not given, and in batches.
+        positive : label, optional
+            The positive label, for the figures in the sums; by default the larger of two.
         sample_weight : array-like, optional
             Weights for the fit of the explained model.
         max_references : int, optional
@@ -143,7 +146,7 @@ class Repairer:
             raise InputError(f"a repairer takes pandas frames and pyarrow tables, not {kind}.", parameter="X")
         if y is None:
             y, frame = frame[_named(frame, target)], frame.drop(columns=target)
-        problem = read_problem(repair, frame, y, sample_weight)
+        problem = read_problem(repair, frame, y, positive, sample_weight)
         warn_of_copies(problem)
         numbers = np.arange(problem.own.n_rows)
         return make_repairer(repair, problem, numbers, target=target, max_references=max_references)
@@ -275,7 +278,9 @@ class Repairer:
             )
 
 
-def read_problem(repair: FairSHAP, X: pd.DataFrame, y: Any, sample_weight: Any = None) -> Problem:
+def read_problem(
+    repair: FairSHAP, X: pd.DataFrame, y: Any, positive: Any = None, sample_weight: Any = None
+) -> Problem:
     """Return the problem of a table that a repairer is fitted on; what no batch can follow is an error."""
     matcher = make_matcher(repair.matcher)
     selector = make_selector(repair.selector, None if repair.threshold == "auto" else repair.threshold)
@@ -293,7 +298,7 @@ def read_problem(repair: FairSHAP, X: pd.DataFrame, y: Any, sample_weight: Any =
             "counterfactuals, and the comparisons 'max' and 'mean'.",
             parameter=name,
         )
-    return repair._problem(X, y, sample_weight=sample_weight)
+    return repair._problem(X, y, sample_weight=sample_weight, positive=positive)
 
 
 def make_repairer(
