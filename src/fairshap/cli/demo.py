@@ -2,6 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import typer
@@ -52,4 +53,5 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     Output("demo", run).line(f"{SPECS['compas'].description}\n")
     what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
-    repair(context, *what, run, files, retrain=None, folds=None, repeats=None)
+    unused: Any = {"max_references": None, "max_memory": None}
+    repair(context, *what, run, files, retrain=None, folds=None, repeats=None, **unused)
