@@ -144,7 +144,7 @@ def _functions() -> Any:
 
 
 def _sent(df: "DataFrame", repairer: Repairer) -> bytes:
-    """Return the repairer as bytes, once a worker has loaded it and tried it on a few rows; or say why not."""
+    """Return the repairer as bytes, once a worker has tried it on a few rows; or say why it cannot."""
     try:
         content = pickle.dumps(repairer)
     except Exception as error:
