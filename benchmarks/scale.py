@@ -4,7 +4,8 @@
     python benchmarks/scale.py --spark 1000000           # the same files by Spark on local[2]
 
 Files of 500,000 rows of ``datasets.make_mixed`` are written part by part, and repaired in a process of its
-own, with 3 GiB. Matching and explaining use all cores; the model is the default one. One JSON line at the end.
+own, with 3 GiB. Matching and explaining use all cores; the model is the default one. One JSON line at the
+end.
 """
 
 import argparse

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairshap import (
         attribution,
+        dask,
         datasets,
         edits,
         exceptions,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         mitigation,
         model_selection,
         scale,
+        spark,
     )
     from fairshap._models import ColumnEncoder
     from fairshap.attribution import Explainer, Explanation, explain
@@ -79,6 +81,7 @@ __all__ = [
     "repair_dataset",
     "ColumnEncoder",
     "attribution",
+    "dask",
     "datasets",
     "edits",
     "exceptions",
@@ -87,6 +90,7 @@ __all__ = [
     "mitigation",
     "model_selection",
     "scale",
+    "spark",
 ]
 
 

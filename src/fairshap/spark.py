@@ -136,7 +136,8 @@ def local_session(n_cores: int = 2, **config: Any) -> "SparkSession":
     builder = sql.SparkSession.builder.master(f"local[{n_cores},2]").appName("fairshap")
     for name, value in {"spark.ui.enabled": False, **config}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session: SparkSession = builder.getOrCreate()
+    return session
 
 
 def _functions() -> Any:

@@ -126,7 +126,7 @@ def repair_dataset(
     }
     run = _Run(filesystem, folder, _identify(files, repair, asked))
     run.check(files)
-    rooms = {"max_references": max_references, "max_memory": max_memory}
+    rooms: dict[str, Any] = {"max_references": max_references, "max_memory": max_memory}
     repairer, size = read_repairer(files, repair, columns, target, positive, **rooms)
     run.begin(repairer)
     with Progress("Repairing", files.n_rows, repair.verbose) as progress:
@@ -280,7 +280,8 @@ def _prepared(repair: FairSHAP, files: Files, columns: Sequence[str]) -> FairSHA
         changed = {"frozen": [*(limits.frozen or ()), *folders]}
     else:
         changed = {"editable": [name for name in limits.editable if name not in folders]}
-    return repair.set_params(constraints=clone(limits).set_params(**changed))
+    frozen: FairSHAP = repair.set_params(constraints=clone(limits).set_params(**changed))
+    return frozen
 
 
 def _identify(files: Files, repair: FairSHAP, asked: dict[str, Any]) -> dict[str, Any]:

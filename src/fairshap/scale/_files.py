@@ -148,7 +148,7 @@ def open_folder(out: Any) -> tuple[Any, str]:
     text = str(out)
     if "://" in text:
         return _by_url(text)
-    return fs.FileSystem.from_uri(_absolute(text))
+    return fs.LocalFileSystem(), _absolute(text)
 
 
 def write_aside(filesystem: Any, path: str, write: Any) -> str:
@@ -234,7 +234,8 @@ def _expand(filesystem: Any, path: str) -> list[str]:
 def _by_url(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, pyarrow's own or one of fsspec's, and the path there."""
     try:
-        return fs.FileSystem.from_uri(url)
+        found, path = fs.FileSystem.from_uri(url)
+        return found, str(path)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         core = import_extra("fsspec.core", f"the URL {url!r}", "remote")
         try:

@@ -99,7 +99,8 @@ def read_repairer(
 
 def to_frame(table: pa.Table, columns: Sequence[str]) -> pd.DataFrame:
     """Return columns of a table as pandas has them."""
-    return table.select(columns).to_pandas(ignore_metadata=True)
+    frame: pd.DataFrame = table.select(columns).to_pandas(ignore_metadata=True)
+    return frame
 
 
 @dataclass(slots=True)
@@ -228,6 +229,7 @@ class _Pass:
                 "something else, or numbers beyond 2^53, in others. Drop the column, or make text of it.",
                 parameter="drop",
             )
+        lacking: Bools = np.asarray(np.isnan(table.numbers).any(axis=0))
         count = (~np.isnan(table.numbers)).sum(axis=0).astype(np.float64)
         mean, scale = mean_and_scale(table.numbers)
         # A constant column has a scale of 1 there, and no spread.
@@ -236,14 +238,14 @@ class _Pass:
         )
         squares = np.where(is_constant, 0.0, scale**2 * count)
         if self.moments is None:
-            self.moments, self.holes = (count, mean, squares), np.isnan(table.numbers).any(axis=0)
+            self.moments, self.holes = (count, mean, squares), lacking
         else:
             n, old, total = self.moments
             both = np.maximum(n + count, 1)
             shift = mean - old
             merged = old + shift * count / both, total + squares + shift**2 * n * count / both
             self.moments = (n + count, *merged)
-            self.holes = np.asarray(self.holes | np.isnan(table.numbers).any(axis=0))
+            self.holes = lacking if self.holes is None else self.holes | lacking
         for name, dtype in table.native.dtypes.items():
             self.dtypes[str(name)] = _wider(self.dtypes.get(str(name)), dtype)
 
@@ -261,7 +263,8 @@ class _Pass:
         """Return the rows of each label, unless it is a quantity, and each group."""
         labels = np.zeros(len(y), np.int64) if self.is_quantity else y
         stratum = pd.DataFrame({"label": labels, "group": self._attribute(table)})
-        return dict(stratum.groupby(["label", "group"]).indices)
+        found = stratum.groupby(["label", "group"]).indices
+        return {key: np.asarray(rows) for key, rows in found.items()}
 
 
 def _wider(known: Any, dtype: Any) -> Any:

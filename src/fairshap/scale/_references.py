@@ -1,5 +1,6 @@
 """The rows that batches are matched with: compact, chosen so that rare rows stay, searched by stratum."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +9,7 @@ import pandas as pd
 
 from fairshap._frames import Table
 from fairshap._kernels.neighbors.distance import is_large, nearest_plainly
-from fairshap._typing import Bools, Floats, Ints, Sides
+from fairshap._typing import AnyCodes, Bools, Codes, Floats, Ints, Sides
 from fairshap.matching._plan import Metric
 
 # The share of a sample that is kept for rare categories, and for the ends of numbers.
@@ -25,10 +26,11 @@ class References:
     frame: pd.DataFrame
     #: The number of each row in its table, its label, its side and its unprivileged group.
     number: Ints
-    label: Ints
+    label: AnyCodes
     side: Sides
-    group: Ints
+    group: AnyCodes
     metric: Metric
+    #: What a search needs, made when it is first needed.
     _indexes: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -36,14 +38,8 @@ class References:
         cls, table: Table, rows: Ints, number: Ints, label: Ints, side: Sides, group: Ints, metric: Metric
     ) -> "References":
         """Return some rows of a table, given what is known of all of its rows."""
-        frame = compact(table.native.iloc[rows])
-        known = (
-            number[rows],
-            label[rows].astype(np.int16),
-            side[rows].astype(np.int8),
-            group[rows].astype(np.int16),
-        )
-        return cls(frame, *known, metric)
+        labels, groups = label[rows].astype(np.int16), group[rows].astype(np.int16)
+        return cls(compact(table.native.iloc[rows]), number[rows], labels, side[rows], groups, metric)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -60,7 +56,7 @@ class References:
     def take(self, rows: Ints, dtypes: "pd.Series[Any]") -> pd.DataFrame:
         """Return rows with the types that the table has."""
         taken = self.frame.iloc[rows].reset_index(drop=True)
-        return taken.astype({name: dtypes[name] for name in taken if taken[name].dtype != dtypes[name]})
+        return taken.astype({name: dtype for name, dtype in dtypes.items() if taken[name].dtype != dtype})
 
     def nearest(
         self, table: Table, rows: Ints, label: int, group: int, k: int, n_threads: int
@@ -92,20 +88,22 @@ class References:
         return chosen, found, squared
 
     def _table(self) -> Table:
-        if "table" not in self._indexes:
-            self._indexes["table"] = Table.read(self.frame)
-        return self._indexes["table"]
+        table: Table = self._made("table", lambda: Table.read(self.frame))
+        return table
 
     def _known(self) -> list[dict[Any, int]]:
         """Return the codes of each category column's values."""
-        if "known" not in self._indexes:
+
+        def number() -> list[dict[Any, int]]:
             table = self._table()
             columns = table.category_columns[self.metric.categories].tolist()
             values = (table.store.values(column, table.distinct(column)) for column in columns)
-            self._indexes["known"] = [{value: code for code, value in enumerate(one)} for one in values]
-        return self._indexes["known"]
+            return [{value: code for code, value in enumerate(one)} for one in values]
 
-    def _space(self, table: Table, rows: Ints) -> tuple[Floats, Any]:
+        known: list[dict[Any, int]] = self._made("known", number)
+        return known
+
+    def _space(self, table: Table, rows: Ints) -> tuple[Floats, Codes]:
         """Return rows of another table as numbers and as the codes of the references.
 
         A category that no reference has gets a code of its own.
@@ -120,26 +118,34 @@ class References:
             codes[:, k] = now[table.column(column)[rows]]
         return numbers, codes
 
-    def _stratum(self, label: int, group: int) -> tuple[Ints, Floats, Any]:
-        key = "stratum", label, group
-        if key not in self._indexes:
+    def _stratum(self, label: int, group: int) -> tuple[Ints, Floats, Codes]:
+        """Return the references of a stratum, by position, as numbers and as codes."""
+
+        def gather() -> tuple[Ints, Floats, Codes]:
             of_group = self.side == 1 if group < 0 else self.group == group
             chosen = np.flatnonzero((self.label == label) & of_group)
             table = self._table()
-            codes = table.codes[chosen][:, self.metric.categories]
-            self._indexes[key] = chosen, self.metric.numbers(table, chosen), codes
-        return self._indexes[key]
+            return chosen, self.metric.numbers(table, chosen), table.codes[chosen][:, self.metric.categories]
+
+        found: tuple[Ints, Floats, Codes] = self._made(("stratum", label, group), gather)
+        return found
 
     def _index(self, label: int, group: int, holes: Bools) -> Any:
-        """Return the blocks of a stratum, made when they are first searched."""
+        """Return the blocks of a stratum."""
         from fairshap._kernels.neighbors.search import Index
 
-        key = "index", label, group, holes.tobytes()
-        if key not in self._indexes:
+        def build() -> Index:
             _, numbers, codes = self._stratum(label, group)
             # A missing category and an unknown one beside those that are known.
             sizes = np.array([len(known) + 2 for known in self._known()], dtype=np.int64)
-            self._indexes[key] = Index(numbers, codes, holes, self.metric.costs, sizes, len(numbers))
+            return Index(numbers, codes, holes, self.metric.costs, sizes, len(numbers))
+
+        return self._made(("index", label, group, holes.tobytes()), build)
+
+    def _made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is made once; two threads may make it both, and it is the same."""
+        if key not in self._indexes:
+            self._indexes[key] = make()
         return self._indexes[key]
 
 

@@ -135,7 +135,9 @@ class Sums:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Sums":
         """Return what :meth:`to_dict` returned, also by way of JSON."""
-        made = {name: tuple(v) if isinstance(v, (list, tuple)) else v for name, v in plain.items()}
+        made: dict[str, Any] = {
+            name: tuple(v) if isinstance(v, (list, tuple)) else v for name, v in plain.items()
+        }
         for name in ("counts", "n_risks", "phi_counts"):
             made[name] = np.array(plain[name], dtype=np.int64)
         return cls(**made | {"phi_greatest": np.array(plain["phi_greatest"], dtype=np.float64)})

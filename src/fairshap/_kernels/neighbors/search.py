@@ -98,7 +98,7 @@ def search(
     sides: dict[bool, Index] = {}
     items = [(False, numbers, codes), (True, other_numbers, other_codes)]
     in_threads(
-        lambda _, *rows: Index(*rows, *shared),
+        lambda _, numbers, codes: Index(numbers, codes, *shared),
         items,
         n_threads,
         lambda item, index: sides.update({item[0]: index}),
