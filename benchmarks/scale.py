@@ -38,16 +38,16 @@ def write_files(folder: Path, n_rows: int) -> None:
 
 
 def timed(seconds: Counter[str], owner: object, name: str, step: str) -> None:
-    """Count the seconds that a function takes."""
+    """Count the seconds of processor time that a function takes, all threads together."""
     original = getattr(owner, name)
 
     @wraps(original)
     def run(*args, **kwargs):
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             return original(*args, **kwargs)
         finally:
-            seconds[step] += time.perf_counter() - start
+            seconds[step] += time.process_time() - start
 
     setattr(owner, name, run)
 
@@ -67,20 +67,22 @@ def measure(folder: str, out: str) -> dict[str, object]:
     timed(seconds, Edits, "to_bytes", "ledgers")
     timed(seconds, _files.Files, "write", "second pass")
     timed(seconds, _reading._Pass, "add", "of it sampling")
-    start = time.perf_counter()
+    wall, start = time.perf_counter(), time.process_time()
     found = repair_dataset(folder, out, FairSHAP(**_REPAIR), target="hired", max_memory=_GIB)
-    taken = time.perf_counter() - start
+    wall, cpu = time.perf_counter() - wall, time.process_time() - start
     n = found.sums.n_rows
-    second = taken - seconds["first pass"]
     return {
         "rows": n,
-        "seconds": round(taken, 1),
-        "rows_a_second": round(n / taken),
-        "rows_a_second_in_the_second_pass": round(n / second),
+        "seconds": round(wall, 1),
+        "rows_a_second": round(n / wall),
+        # On a machine that others use too, these are what can be compared.
+        "core_seconds": round(cpu, 1),
+        "rows_a_core_second": round(n / cpu),
+        "rows_a_core_second_in_the_second_pass": round(n / (cpu - seconds["first pass"])),
         "peak_GiB": round(peak_mib() / 1024, 2),
         "edits": found.sums.n_edits,
         "distance_ratio": round(float(found.diagnostics.get("distance_ratio", 1.0)), 3),
-        "steps": {name: round(value, 1) for name, value in seconds.items()},
+        "core_seconds_by_step": {name: round(value, 1) for name, value in seconds.items()},
     }
 
 

@@ -30,8 +30,8 @@ OPTIONS = {
 }
 _SAME = (
     "budget categorical counterfactuals delimiter drop editable encoding force frozen group matcher "
-    "max_accuracy_drop max_edits max_per_row methods missing numeric objective positive privileged reject_if "
-    "selector selectors sensitive target threshold"
+    "max_accuracy_drop max_edits max_memory max_per_row max_references methods missing numeric objective "
+    "positive privileged reject_if selector selectors sensitive target threshold"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
