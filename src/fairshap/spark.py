@@ -18,7 +18,7 @@ from fairshap._messages import import_extra
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import FairshapError, InputError, ModelError
 from fairshap.scale import Repairer, Sums
-from fairshap.scale._repairer import MAX_REFERENCES
+from fairshap.scale._fitting import MAX_REFERENCES
 from fairshap.scale._workers import EDITS, FIELDS, load, rebatched, with_edits
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from fairshap import datasets
 from fairshap._frames import Table
 from fairshap._kernels.neighbors import distance
 from fairshap.matching._plan import Metric
+from fairshap.scale._fitting import ranks
 from fairshap.scale._references import References, choose_references
-from fairshap.scale._repairer import ranks
 from tests.conftest import examples
 
 X = datasets.make_mixed(3000).X

@@ -24,7 +24,7 @@ from fairshap.cli._options import (
 )
 from fairshap.cli._output import Output, describe_folds, describe_measures, plain, print_measures
 from fairshap.cli._problem import CommandTable
-from fairshap.scale._repairer import MAX_REFERENCES
+from fairshap.scale._fitting import MAX_REFERENCES
 
 
 def repair(

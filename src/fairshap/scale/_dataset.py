@@ -18,8 +18,9 @@ from fairshap.edits import EditConstraints, Edits
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import ColumnError, FileError, InputError
 from fairshap.scale._files import File, Files, checksum_of, join, open_folder, read_json, write_bytes
+from fairshap.scale._fitting import MAX_REFERENCES
 from fairshap.scale._reading import read_repairer
-from fairshap.scale._repairer import MAX_REFERENCES, Repairer
+from fairshap.scale._repairer import Repairer
 from fairshap.scale._sums import Sums
 
 # Folders that readers of data sets pass over, because of the underscore.
@@ -90,7 +91,7 @@ def repair_dataset(
         The positive label, for the figures in the sums; by default the larger of two.
     drop : list of str, optional
         Columns that the model does not see, such as identifiers; they are written as they are.
-    max_references : int, default=20000
+    max_references : int, default=10000
         The most references of one label on one side; None for all rows, as far as they fit into memory.
     max_memory : float, default=3.0
         GiB of memory to use at most. Data sets with more rows than fit are sampled to fit the model and to

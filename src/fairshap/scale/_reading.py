@@ -21,8 +21,9 @@ from fairshap._typing import Bools, Floats, Ints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.scale._files import Files
+from fairshap.scale._fitting import make_repairer, ranks, read_problem
 from fairshap.scale._references import choose_references
-from fairshap.scale._repairer import Repairer, conform, make_repairer, ranks, read_problem
+from fairshap.scale._repairer import Repairer, conform
 
 # What Python, the libraries and compiled code take by themselves.
 _BASE = 0.6 * 2**30
