@@ -28,8 +28,8 @@ from fairshap.matching._plan import Metric
 from fairshap.scale._references import References, choose_references
 from fairshap.scale._repairer import Repairer
 
-#: References of a stratum, a label of one side, by default: matching 100,000 rows then takes about a second on
-#: two cores even where columns are independent, which is the worst case.
+#: References of a stratum, a label of one side, by default: matching 100,000 rows then takes about a second
+#: on two cores even where columns are independent, which is the worst case.
 MAX_REFERENCES = 10_000
 # Rows up to which a table may be small enough to be explained by calling the model.
 _MAY_BE_SMALL = 23_000
