@@ -60,6 +60,7 @@ def test_what_is_printed_and_a_second_call(files, capsys):
     ("options", "said"),
     [
         (["--edits", "e.csv"], "--edits goes with one file"),
+        (["--categorical", "skill"], "--categorical is about text files"),
         (["--report", "r.html"], "--report goes with one file"),
         (["-p", "z"], "--privileged is given 2 times|does not occur"),
         (["--matcher", "emd"], "looks at all rows at once"),

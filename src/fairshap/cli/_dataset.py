@@ -68,6 +68,9 @@ def repair_files(
     for option, value in (("--edits", files.edits), ("--report", files.report)):
         if value is not None:
             raise typer.BadParameter(f"{option} goes with one file; the ledgers are in {files.out}/_ledger")
+    for option in ("categorical", "numeric", "missing", "delimiter", "encoding"):
+        if getattr(task, option):
+            raise typer.BadParameter(f"--{option} is about text files; Parquet files tell their own types")
     found = Files.open(task.data)
     who, positive = _read_meaning(task, found)
     if task.model in MODELS:
