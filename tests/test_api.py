@@ -18,11 +18,14 @@ PUBLIC = {
         select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative
         audit Evidence
         evaluate tune budget_curve holdout_check
+        Repairer repair_dataset
         ColumnEncoder
-        attribution datasets edits evidence exceptions matching metrics mitigation model_selection
+        attribution dask datasets edits evidence exceptions matching metrics mitigation model_selection
+        scale spark
     """,
     "fairshap.attribution": "explain Explainer Explanation",
-    "fairshap.datasets": "Dataset load make_biased names",
+    "fairshap.dask": "DaskRepair repair",
+    "fairshap.datasets": "Dataset load make_biased make_mixed names",
     "fairshap.edits": "select_edits Edits EditConstraints Selector Threshold Budget OptimalSubset Iterative",
     "fairshap.evidence": "audit Evidence evidence_schema",
     "fairshap.matching": "match MatchPlan Matcher NearestMatcher TransportMatcher Diagnostics",
@@ -39,6 +42,8 @@ PUBLIC = {
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve
         HoldoutCheck MEASURES METHODS
     """,
+    "fairshap.scale": "DatasetRepair RepairedBatch Repairer Sums repair_dataset",
+    "fairshap.spark": "SparkRepair audit fit_repairer local_session repair",
 }
 
 

@@ -145,3 +145,24 @@ def test_the_biased_table_follows_its_seed():
 def test_a_table_of_no_rows_is_refused():
     with pytest.raises(InputError, match="n_rows=0"):
         datasets.make_biased(0)
+
+
+def test_a_mixed_table_is_the_same_in_any_parts():
+    whole = datasets.make_mixed(70_000, random_state=3)
+    parts = [
+        datasets.make_mixed(n, first_row=start, random_state=3) for start, n in ((0, 65_000), (65_000, 5_000))
+    ]
+    assert pd.concat([part.X for part in parts], ignore_index=True).equals(whole.X)
+    assert pd.concat([part.y for part in parts], ignore_index=True).equals(whole.y)
+    assert not datasets.make_mixed(100).X.equals(datasets.make_mixed(100, random_state=1).X)
+
+
+def test_in_a_mixed_table_the_group_matters_in_the_north_only():
+    d = datasets.make_mixed(65_536)
+    rates = d.y.groupby([d.X["district"], d.X["group"]]).mean()
+    assert rates["north", "a"] - rates["north", "b"] > 0.3
+    assert abs(rates["south", "a"] - rates["south", "b"]) < 0.02
+    assert d.X["tenure"].isna().mean() == pytest.approx(0.1, abs=0.01)
+    assert d.X["contract"].isna().mean() == pytest.approx(0.05, abs=0.01)
+    with pytest.raises(InputError, match="first_row=-1"):
+        datasets.make_mixed(10, first_row=-1)

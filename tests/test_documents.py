@@ -27,7 +27,15 @@ def test_code_prints_what_the_document_shows(document):
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/guide.md", "docs/results/README.md"]
+    "document",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "ARCHITECTURE.md",
+        "docs/guide.md",
+        "docs/results/README.md",
+        "docs/scale.md",
+    ],
 )
 def test_links_lead_somewhere(document):
     for link in LINK.findall((ROOT / document).read_text()):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairshap import (
         attribution,
+        dask,
         datasets,
         edits,
         evidence,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         metrics,
         mitigation,
         model_selection,
+        scale,
+        spark,
     )
     from fairshap._models import ColumnEncoder
     from fairshap.attribution import Explainer, Explanation, explain
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from fairshap.matching import MatchPlan, NearestMatcher, TransportMatcher, match
     from fairshap.model_selection import budget_curve, evaluate, holdout_check, tune
     from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
+    from fairshap.scale import Repairer, repair_dataset
 
 __version__ = "0.1.0"
 
@@ -49,6 +53,7 @@ _NAMES = {
     "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
     "evidence": "audit Evidence",
     "model_selection": "evaluate tune budget_curve holdout_check",
+    "scale": "Repairer repair_dataset",
     "_models": "ColumnEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -77,8 +82,11 @@ __all__ = [
     "tune",
     "budget_curve",
     "holdout_check",
+    "Repairer",
+    "repair_dataset",
     "ColumnEncoder",
     "attribution",
+    "dask",
     "datasets",
     "edits",
     "evidence",
@@ -87,6 +95,8 @@ __all__ = [
     "metrics",
     "mitigation",
     "model_selection",
+    "scale",
+    "spark",
 ]
 
 

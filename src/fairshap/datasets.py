@@ -11,10 +11,13 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairshap._messages import did_you_mean, listing
+from fairshap._messages import check_count, did_you_mean, listing
 from fairshap.exceptions import InputError
 
-__all__ = ["Dataset", "load", "make_biased", "names"]
+__all__ = ["Dataset", "load", "make_biased", "make_mixed", "names"]
+
+# The rows of a mixed table that are drawn at a time.
+_DRAWN = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -223,14 +226,96 @@ def make_biased(n_rows: int = 1000, *, bias: float = 2.0, random_state: Any = No
             "commute": np.where(away, 60, 10),
         }
     )
+    told = f"{n_rows} made-up applicants; group a has an advantage in the north."
+    return _made("biased", X, y, told)
+
+
+def make_mixed(
+    n_rows: int = 1000, *, bias: float = 2.0, first_row: int = 0, random_state: int = 0
+) -> Dataset:
+    """Return rows of an endless table of mixed columns, in which the group matters in one district only.
+
+    Group and district, ``skill``, and the log-odds of y = 1 are as in :func:`make_biased`. Twelve more
+    columns are independent of them and of each other, as in tables without near neighbors: ``age``,
+    ``income`` (skewed), ``hours``, ``score`` and ``tenure`` (one in ten missing), ``colour``, ``sector``,
+    ``region`` and ``occupation`` (3, 8, 16 and 50 values, the last ones rare), ``remote`` (boolean),
+    ``contract`` (one in twenty missing) and ``since`` (dates).
+
+    Any part of the table can be made by itself: row k is the same whichever part it comes with. So a table of
+    any size can be written file by file.
+
+    Parameters
+    ----------
+    n_rows, first_row : int
+        How many rows, and the number of the first.
+    bias : float, default=2.0
+        The unfair advantage, in log-odds; 0 gives a fair table.
+    random_state : int, default=0
+        The seed, which names the table.
+
+    Examples
+    --------
+    >>> whole = make_mixed(100)
+    >>> whole.X[40:].reset_index(drop=True).equals(make_mixed(60, first_row=40).X)
+    True
+    """
+    for name, number, least in (("n_rows", n_rows, 1), ("first_row", first_row, 0)):
+        check_count(number, name, "", least)
+    last = first_row + n_rows
+    blocks = range(first_row // _DRAWN, -(-last // _DRAWN))
+    parts = [_draw_block(block, bias, random_state) for block in blocks]
+    start = first_row - blocks[0] * _DRAWN
+    X = pd.concat(parts, ignore_index=True).iloc[start : start + n_rows].reset_index(drop=True)
+    told = f"{n_rows} made-up applicants with mixed columns; group a has an advantage in the north."
+    return _made("mixed", X, X.pop("hired").to_numpy(), told)
+
+
+def _draw_block(block: int, bias: float, seed: int) -> pd.DataFrame:
+    """Return some of the rows of a mixed table, those of one number."""
+    rng = np.random.default_rng((seed, block))
+    privileged, away = rng.random(_DRAWN) < 0.5, rng.random(_DRAWN) < 0.2
+    north, skill = privileged ^ away, rng.integers(-3, 4, _DRAWN)
+    odds = skill / 2 + bias * (privileged & north) - bias / 4
+
+    def choose(prefix: str, n: int) -> Any:
+        # Each value is less frequent than the one before it.
+        share = 1 / np.arange(1, n + 1)
+        codes = rng.choice(n, _DRAWN, p=share / share.sum())
+        return np.array([f"{prefix}{k}" for k in range(n)], dtype=object)[codes]
+
+    tenure, contract = rng.exponential(5.0, _DRAWN).round(1), choose("contract ", 4)
+    tenure[rng.random(_DRAWN) < 0.1] = np.nan
+    contract[rng.random(_DRAWN) < 0.05] = None
+    columns = {
+        "group": np.where(privileged, "a", "b"),
+        "district": np.where(north, "north", "south"),
+        "skill": skill,
+        "age": rng.integers(18, 70, _DRAWN),
+        "income": np.exp(rng.normal(10, 0.7, _DRAWN)).round(-1),
+        "hours": rng.integers(10, 60, _DRAWN),
+        "score": rng.normal(size=_DRAWN),
+        "tenure": tenure,
+        "colour": rng.choice(["red", "green", "blue"], _DRAWN),
+        "sector": choose("sector ", 8),
+        "region": choose("region ", 16),
+        "occupation": choose("occupation ", 50),
+        "remote": rng.random(_DRAWN) < 0.3,
+        "contract": pd.Series(contract, dtype="str"),
+        "since": np.datetime64("2000-01-01", "us") + rng.integers(0, 9000, _DRAWN).astype("m8[D]"),
+        "hired": (rng.random(_DRAWN) < 1 / (1 + np.exp(-odds))).astype(np.int64),
+    }
+    return pd.DataFrame(columns)
+
+
+def _made(name: str, X: pd.DataFrame, y: Any, description: str) -> Dataset:
     return Dataset(
-        name="biased",
+        name=name,
         X=X,
         y=pd.Series(y.astype(np.int64), name="hired"),
         sensitive="group",
         privileged="a",
         target="hired",
-        description=f"{n_rows} made-up applicants; group a has an advantage in the north.",
-        source="fairshap.datasets.make_biased",
+        description=description,
+        source=f"fairshap.datasets.make_{name}",
         licence="MIT",
     )

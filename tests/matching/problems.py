@@ -21,7 +21,7 @@ def random_problem(n, m, seed=0, *, n_numbers=2, n_codes=2, holes=True, ties=Fal
     if holes:
         numbers[rng.random(numbers.shape) < 0.1] = np.nan
     weights, codes = rng.uniform(0.5, 2, n_numbers), rng.integers(-1, 3, (n + m, n_codes)).astype(np.int32)
-    space = Space(numbers, codes, equal_costs(weights, n_codes))
+    space = Space(numbers, codes, equal_costs(weights, n_codes), np.isnan(numbers).any(axis=0))
     rows = rng.permutation(n + m)
     return TransportProblem(space, np.sort(rows[:n]), np.sort(rows[n:]), np.random.default_rng(seed))
 

@@ -110,14 +110,18 @@ class Measures:
 
     def groups(self, model: int) -> pd.DataFrame:
         """Return the rates of each group, the most frequent first; ``few`` are too small to be compared."""
-        counts = self.counts[model]
-        n = counts[:, 0]
-        data: dict[str, Any] = {"group": [*self.names, "missing"], "rows": n.round().astype(np.int64)}
-        data |= rates_of(counts[:, :4])
-        data |= {"dr": rates(counts[:, 4], n), "few": [*~is_compared(n[:-1]), False]}
-        order = np.argsort(-n, kind="stable")
-        frame: pd.DataFrame = pd.DataFrame(data).iloc[order[n[order] > 0]].reset_index(drop=True)
-        return frame
+        return groups_frame(self.counts[model], self.names)
+
+
+def groups_frame(counts: Floats, names: Sequence[str]) -> pd.DataFrame:
+    """Return the rates of groups, given what rates are made of and the sum of the risks of each."""
+    n = counts[:, 0]
+    data: dict[str, Any] = {"group": [*names, "missing"], "rows": n.round().astype(np.int64)}
+    data |= rates_of(counts[:, :4])
+    data |= {"dr": rates(counts[:, 4], n), "few": [*~is_compared(n[:-1]), False]}
+    order = np.argsort(-n, kind="stable")
+    frame: pd.DataFrame = pd.DataFrame(data).iloc[order[n[order] > 0]].reset_index(drop=True)
+    return frame
 
 
 def _covariance(found: Sequence[Sequence[Estimate]], n_rows: int) -> Floats:

@@ -243,9 +243,12 @@ class Risk:
     Where the problem's groups compare no values, it is the output itself.
     """
 
-    def __init__(self, scorer: Scorer, problem: Problem) -> None:
+    def __init__(self, scorer: Scorer, problem: Problem, unit: float | None = None) -> None:
         self.scorer = scorer
         self.problem = problem
+        if unit is not None:
+            # That of a larger table, of which these rows are a part.
+            self.unit = unit
         #: How many rows the model is asked about at a time, for all values of the attribute.
         width = max(len(problem.table.names), scorer.width, scorer.n_classes)
         self.call_rows = max(1, CALL_CELLS // (width * problem.groups.donors.shape[1]))
@@ -275,6 +278,10 @@ class Risk:
         outputs = self.scorer(rows_of(table, spread(table.n_rows, _UNIT_ROWS)))
         # Outputs that are all 0 have neither size nor spread.
         return float(np.max(self.scorer.unit(outputs))) or 1.0
+
+    def on(self, problem: Problem) -> "Risk":
+        """Return the same risk on another table."""
+        return Risk(self.scorer, problem, self.__dict__.get("unit"))
 
     def of_rows(self, rows: Ints) -> Floats:
         """Return the risk of rows as they stand in the table."""

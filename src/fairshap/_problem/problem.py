@@ -52,6 +52,8 @@ class Problem:
     sample_weight: Floats | None = None
     #: The attribute beside the table, as the user gave it.
     beside: Any = None
+    #: What ledgers call the rows of ``table``; None if it is their position, from where references begin too.
+    numbers: Ints | None = None
 
     @classmethod
     def read(
@@ -112,6 +114,10 @@ class Problem:
             listing(values, _VALUES, lambda value: show(value, 40)) for values in self.groups.values
         )
         return lower, upper
+
+    def numbers_of(self, rows: Ints) -> Ints:
+        """Return what ledgers call rows of ``table``."""
+        return rows % self.own.n_rows if self.numbers is None else self.numbers[rows]
 
     @property
     def privileged_in_parts(self) -> Privileged:

@@ -143,9 +143,15 @@ def explain_matched(
     model: Any, problem: Problem, plan: MatchPlan, players: Players, options: Options
 ) -> Explanation:
     """Return the explanation of a fitted model on a table whose rows are matched."""
+    return explain_risk(Risk(Scorer(model), problem), plan, players, options)
+
+
+def explain_risk(risk: Risk, plan: MatchPlan, players: Players, options: Options) -> Explanation:
+    """Return the explanation of a model's risk on a table whose rows are matched."""
+    problem = risk.problem
     players.check_alone(problem.columns)
     is_gap, side = options.game == "gap", problem.groups.side
-    risk = Risk(Scorer(model), replace(problem, table=players.switch(problem.table)))
+    risk = risk.on(replace(problem, table=players.switch(problem.table)))
     if is_gap:
         _check_columns(risk)
     # A quantity that is missing has no side, and so no value to be compared with; nor has a gap a direction.
@@ -195,7 +201,7 @@ def native_game(
 ) -> tuple["TreeGame | LinearGame | ComposedGame | Game | None", str]:
     """Return the same games through the model's own parts, if that can be, and how they are played."""
     scorer = game.risk.scorer
-    if is_small(game):
+    if is_small(game, options):
         return None, "model calls: the table is small"
     from fairshap._models.encoded import EncodedRisk
     from fairshap._models.linear import is_linear
@@ -236,15 +242,17 @@ def _say(error: NotNativeError, problem: Problem) -> str:
     return f"{error}; Explainer(feature_groups={groups!r}) takes them as one, which is faster"
 
 
-def is_small(game: Game) -> bool:
+def is_small(game: Game, options: Options) -> bool:
     """Say whether calling the model about all coalitions is quicker than getting ready for anything else."""
+    if options.is_small is not None:
+        return options.is_small
     # Every pair has a coalition: many pairs need not be looked at.
     return len(game.rows) <= _SMALL and float(np.exp2(game.q).sum()) <= _SMALL
 
 
 def _attribute_by_calls(game: Game, pairs: Ints, rows: Rows, options: Options, seed: int, route: str) -> None:
     # A small table is solved as it would be by trees, so that no row depends on how many there are.
-    many = not isinstance(game, Game) or is_small(game)
+    many = not isinstance(game, Game) or is_small(game, options)
     most = _most(options, _AUTO_BY_TREES if many else _AUTO_BY_CALLS)
     of_pairs = game.q[pairs]
     _check_most(of_pairs[of_pairs <= most])

@@ -104,6 +104,8 @@ class Options:
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
+    #: Whether the rows count as a small table; None if that goes by themselves, and not by a larger table.
+    is_small: bool | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.game, "game", GAMES)

@@ -47,7 +47,7 @@ def read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> 
     values = {name: values_of(frame[name]) for name in names}
 
     def find(text: str, name: str) -> Any:
-        return _find("privileged", text, name, values[name], GroupError)
+        return find_value("privileged", text, name, values[name], GroupError)
 
     texts = _split_values(texts, [value for name in names for value in values[name]])
     if len(names) > 1:
@@ -81,7 +81,7 @@ def _read_range(first: str | None, last: str | None) -> pd.Interval:
     return pd.Interval(low, high, closed="both")
 
 
-def _find(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
+def find_value(option: str, text: str, column: str, values: list[Any], error: type[FairshapError]) -> Any:
     """Return the value of a column that the text of an option stands for."""
     number = pd.to_numeric(text, errors="coerce")
     for value in values:
@@ -119,7 +119,7 @@ def read_target(
     if len(values) < 2:
         raise TargetError(f"column {name!r}, the target, holds {plain(values[0])!r} in every row.")
     texts = _split_values(list(asked or ()), values)
-    found = list(dict.fromkeys(_find("positive", text, name, values, TargetError) for text in texts))
+    found = list(dict.fromkeys(find_value("positive", text, name, values, TargetError) for text in texts))
     if len(found) == len(values):
         raise TargetError(f"--positive names every label of {name!r}; name the favorable ones only.")
     if len(values) > 2:

@@ -46,9 +46,9 @@ OPTIONS = {
 }
 _SAME = (
     "budget candidates categorical decimal delimiter direction drop editable encoding fail_if force frozen "
-    "game group header_row id matcher max_accuracy_drop max_auc_drop max_edits max_per_row methods minimize "
-    "missing numeric positive privileged reject_if report scoring selector sensitive sheet target thousands "
-    "threshold weights"
+    "game group header_row id matcher max_accuracy_drop max_auc_drop max_edits max_memory max_per_row "
+    "max_references methods minimize missing numeric positive privileged reject_if report scoring selector "
+    "sensitive sheet target thousands threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 

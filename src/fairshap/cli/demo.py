@@ -3,6 +3,7 @@
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -58,8 +59,9 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     Output("demo", run).line(f"{SPECS['compas'].description}\n")
     what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
+    unused: Any = {"max_references": None, "max_memory": None}
     try:
-        repair(context, *what, run, files, retrain=None, folds=None, repeats=None)
+        repair(context, *what, run, files, retrain=None, folds=None, repeats=None, **unused)
     except BaseException:
         # Only if nothing is in it.
         with suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -54,20 +55,36 @@ def repair(
         min=0,
     ),
     repeats: int | None = repeats_option(),
+    max_references: int | None = option(
+        None,
+        "Many files: rows of one label and group that others are matched with; 10,000 by default.",
+        "Repair",
+        min=1,
+    ),
+    max_memory: float = option(3.0, "Many files: GiB of memory.", "Repair", min=0.1),
 ) -> None:
-    """Replace the few cells that matter and write the table; all other cells stay byte for byte."""
+    """Replace the few cells that matter and write the table; all other cells stay byte for byte.
+
+    DATA may be a folder or a pattern of Parquet files, as large as the disk: --out is then a folder.
+    """
     from fairshap._crossval import with_params
     from fairshap._models import is_frozen
     from fairshap.cli._files import write_all
     from fairshap.cli._models import make_model, open_task
     from fairshap.cli._output import Output
 
+    if _is_dataset(task.data, files.out):
+        from fairshap.cli._dataset import repair_files
+
+        repair_files(Output("repair", run), task, selector, limits, files, max_references, max_memory)
+        return
     # The demo is a repair too.
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     explainer = explainer_of(selector.game, problem.positive, files.report)
-    made = _repair(output, problem, estimator, selector, limits, explainer)
+    made = make_repair(run, problem.who, estimator, selector, limits, explainer)
+    _fit(output, problem, made)
     measured = others = None
     if is_frozen(retrained) and folds != 0:
         output.note("before and after are not measured: name what to train with --retrain, such as xgboost.")
@@ -96,44 +113,52 @@ def repair(
     _print(output, files, problem, made, measured, others)
 
 
-def _repair(
-    output: Output,
-    problem: CommandTable,
+def _is_dataset(data: str, out: str) -> bool:
+    """Say whether files are to be repaired into a folder, and not one into another."""
+    is_many = any(sign in data for sign in "*?[") or "://" in data or Path(data).is_dir()
+    return is_many or out.endswith("/") or Path(out).is_dir()
+
+
+def make_repair(
+    run: RunOptions,
+    who: dict[str, Any],
     estimator: Any,
     selector: SelectorOptions,
     limits: ConstraintOptions,
     explainer: Explainer,
 ) -> FairSHAP:
-    """Return the repair of a table."""
+    """Return the repair that the options stand for."""
     from fairshap.cli._models import check_trainable
 
     if selector.selector == "iterative":
         instead = "give another selector, or --model the name of a kind"
         check_trainable(estimator, "--selector iterative retrains the model", instead)
     chosen = selector.params()
-    is_auto = chosen.get("threshold") == "auto"
-    if is_auto:
+    if chosen.get("threshold") == "auto":
         why = "--threshold auto tries repairs on folds with a model that is retrained each time"
         check_trainable(estimator, why, "give a number")
-    repair = fairshap.FairSHAP(
+    return fairshap.FairSHAP(
         estimator,
-        **problem.who,
+        **who,
         **chosen,
         constraints=limits.constraints(),
         matcher=limits.matcher,
         explainer=explainer,
-        **output.run.params,
+        **run.params,
     )
+
+
+def _fit(output: Output, problem: CommandTable, repair: FairSHAP) -> None:
+    """Fit the repair of a table."""
     with output.warnings(of_edits=True):
         repair.fit(problem.X, problem.y)
-    if is_auto:
+    if repair.threshold == "auto":
         # The folds measure the repair that is written.
         repair.set_params(threshold=repair.threshold_)
         output.note(
             f"threshold {repair.threshold_:g}, the most accurate on folds within a standard error of the "
             "best, for at most a point of accuracy."
         )
-    return repair
 
 
 def _print(

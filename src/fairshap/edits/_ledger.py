@@ -77,7 +77,7 @@ class Edits:
             old=old,
             new=new,
             phi=phi,
-            reference=reference % own.n_rows,
+            reference=problem.numbers_of(reference),
             library=own.store.library,
         )
 

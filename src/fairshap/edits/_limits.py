@@ -129,7 +129,8 @@ def _positions(labels: Target, known: Any) -> Ints:
     """Return where the label of each row stands among those that the model knows, which may be more."""
     if labels.classes is None:
         return labels.codes
-    own = np.unique(labels.values, return_inverse=True)[1]
+    # A part of a table need not hold all of them.
+    own = np.searchsorted(labels.classes, labels.values)
     if known is None:
         return own
     places = {label: k for k, label in enumerate(np.asarray(known).tolist())}

@@ -114,18 +114,23 @@ def match_rows(
     n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with Progress("Matching", table.n_rows, verbose) as progress:
         found = matcher.find(space, strata, n_threads, lambda rows: progress.advance(rows, rows))
-    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0)
-    row, reference, weight, squared = map(np.concatenate, zip(none, *found.pairs, strict=True))
-    if each:
-        # A privileged row has references of several groups: they share its weight, the nearest first.
-        weight = weight / np.bincount(row, weight, minlength=table.n_rows)[row]
-        order = np.argsort(squared, kind="stable")
-        row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
     basis = Basis(problem, space, strata, found.notes)
-    plan = MatchPlan(table.n_rows, row, reference, weight, np.sqrt(squared), table.store.library, basis)
+    plan = MatchPlan(table.n_rows, *join_pairs(found.pairs, each=each), table.store.library, basis)
     _warn_unmatched(problem, plan, found.why_unmatched)
     _warn_few(strata, problem.y, matcher.n_neighbors if isinstance(matcher, NearestMatcher) else 1)
     return plan
+
+
+def join_pairs(found: list[Pairs], *, each: bool) -> Pairs:
+    """Return the pairs of all strata as a plan has them: rows, references, weights and distances."""
+    none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0)
+    row, reference, weight, squared = map(np.concatenate, zip(none, *found, strict=True))
+    if each and len(row):
+        # A privileged row has references of several groups: they share its weight, the nearest first.
+        weight = weight / np.bincount(row, weight)[row]
+        order = np.argsort(squared, kind="stable")
+        row, reference, weight, squared = row[order], reference[order], weight[order], squared[order]
+    return row, reference, weight, np.sqrt(squared)
 
 
 def make_matcher(matcher: Matching, random_state: Any = None) -> Any:
@@ -311,7 +316,7 @@ class NearestMatcher(Matcher):
             check_number(self.caliper, "caliper", what)
 
     def space(self, problem: Problem) -> Space:
-        weights = _read_column_weights(self.column_weights, problem)
+        weights = read_column_weights(self.column_weights, problem)
         space = Space.of(problem.table, problem.columns, weights)
         if not space.width and self.column_weights:
             raise InputError(
@@ -328,13 +333,14 @@ class NearestMatcher(Matcher):
         for a, b in strata:
             to_b, squared_a, to_a, squared_b = nearest_both_ways(
                 *(numbers[a], codes[a], numbers[b], codes[b], space.costs),
+                holes=space.holes,
                 k=int(self.n_neighbors),
                 compiled=compiled,
                 n_threads=n_threads,
                 advance=advance,
             )
             directions += [(a, b, to_b, squared_a), (b, a, to_a, squared_b)]
-        pairs = [self._weighed(*direction) for direction in directions]
+        pairs = [self.weighed(*direction) for direction in directions]
         if self.caliper is None or not strata:
             return Found(pairs, {}, [])
         matched = np.concatenate([row for row, *_ in pairs])
@@ -348,7 +354,7 @@ class NearestMatcher(Matcher):
         why = f"{len(alone)} rows have no row of the other group within caliper={self.caliper}"
         return Found(pairs, {}, [why] if len(alone) else [])
 
-    def _weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> Pairs:
+    def weighed(self, rows: Ints, others: Ints, nearest: Ints, squared: Floats) -> Pairs:
         """Return the pairs within the caliper with their weights."""
         if self.caliper is None:
             check_finite(squared)
@@ -365,7 +371,7 @@ class NearestMatcher(Matcher):
         return np.repeat(rows, used.sum(axis=1)), others[nearest[used]], weight[used], squared[used]
 
 
-def _read_column_weights(column_weights: Any, problem: Problem) -> Floats:
+def read_column_weights(column_weights: Any, problem: Problem) -> Floats:
     """Return the weight of each column of the table; those that are not named weigh 1."""
     column_weights = {} if column_weights is None else column_weights
     if not isinstance(column_weights, Mapping):

@@ -40,35 +40,64 @@ def strata_of(groups: Groups, labels: Target, *, each: bool) -> list[Stratum]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """Which columns of a frame distances are taken over, and what differences cost.
+
+    Standardizing is left to the weights: the difference of two whole numbers is exact, that of two
+    standardized ones is not, and ties would go by the rounding. Numbers are brought near one by powers of
+    two, which is exact too, so that no square overflows.
+    """
+
+    #: Positions among the columns of numbers, and among the categories.
+    columns: Ints
+    categories: Ints
+    power: Floats
+    costs: Costs
+    #: Which of the columns of numbers have missing ones.
+    holes: Bools
+
+    @classmethod
+    def of(cls, table: Table, weights: Floats, scale: Floats | None = None) -> "Metric":
+        """Return the metric of a table by the weights of its columns; ``scale`` is that of its numbers."""
+        of_numbers, of_categories = weights[table.numeric_columns], MISMATCH * weights[table.category_columns]
+        columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(of_categories)
+        numbers, own = table.numbers[:, columns], of_numbers[columns]
+        scale = mean_and_scale(numbers)[1] if scale is None else scale[columns]
+        power = np.exp2(np.round(np.log2(scale)))
+        costs = Costs((power / scale) ** 2 * own, MISMATCH * own, of_categories[categories])
+        return cls(columns, categories, power, costs, np.asarray(np.isnan(numbers).any(axis=0)))
+
+    def numbers(self, table: Table, rows: Ints | slice = slice(None)) -> Floats:
+        """Return the numbers of rows as distances take them."""
+        return np.asarray(table.numbers[rows][:, self.columns] / self.power)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """Rows (a missing number is NaN, a missing category -1), and what differences between them cost."""
 
     numbers: Floats
     codes: Codes
     costs: Costs
+    #: Which columns of numbers have missing ones.
+    holes: Bools
 
     @classmethod
     def of(cls, table: Table, without: Sequence[int], column_weights: Floats | None = None) -> "Space":
-        """Return the space of a table; columns in ``without`` and those of weight 0 play no part.
-
-        Standardizing is left to the weights: the difference of two whole numbers is exact, that of two
-        standardized ones is not, and ties would go by the rounding. Numbers are brought near one by powers of
-        two, which is exact too, so that no square overflows.
-        """
+        """Return the space of a table; columns in ``without`` and those of weight 0 play no part."""
         weights = np.ones(len(table.names)) if column_weights is None else column_weights.copy()
         weights[list(without)] = 0.0
+        if not table.is_array:
+            metric = Metric.of(table, weights)
+            return cls(metric.numbers(table), table.codes[:, metric.categories], metric.costs, metric.holes)
         of_numbers, of_categories = weights[table.numeric_columns], MISMATCH * weights[table.category_columns]
         columns, categories = np.flatnonzero(of_numbers), np.flatnonzero(of_categories)
-        codes, costs = table.codes[:, categories], of_categories[categories]
-        if table.is_array:
-            columns, more, of_blocks = without_one_hot(table.numbers, columns, of_numbers)
-            codes, costs = np.column_stack([codes, more]), np.append(costs, MISMATCH * of_blocks)
+        columns, more, of_blocks = without_one_hot(table.numbers, columns, of_numbers)
+        codes = np.column_stack([table.codes[:, categories], more])
+        costs = np.append(of_categories[categories], MISMATCH * of_blocks)
         numbers, own = table.numbers[:, columns], of_numbers[columns]
-        if table.is_array:
-            return cls(numbers, codes, Costs(own, MISMATCH * own, costs))
-        _, scale = mean_and_scale(numbers)
-        power = np.exp2(np.round(np.log2(scale)))
-        return cls(numbers / power, codes, Costs((power / scale) ** 2 * own, MISMATCH * own, costs))
+        holes = np.asarray(np.isnan(numbers).any(axis=0))
+        return cls(numbers, codes, Costs(own, MISMATCH * own, costs), holes)
 
     @property
     def width(self) -> int:
@@ -77,7 +106,6 @@ class Space:
 
     def squared(self, rows: Ints, others: Ints) -> Floats:
         """Return the squared distance of each row to the other beside it; of a column of rows, to all."""
-        holes: Bools = np.asarray(np.isnan(self.numbers).any(axis=0))
         squared = np.empty(np.broadcast_shapes(rows.shape, others.shape))
         size = max(1, _CELLS // max(1, self.width * squared[:1].size))
         for start in range(0, len(rows), size):
@@ -85,7 +113,7 @@ class Space:
             own, other = rows[part], others if rows.ndim > 1 else others[part]
             squared[part] = squared_distances(
                 *(self.numbers[own], self.codes[own], self.numbers[other], self.codes[other]),
-                holes,
+                self.holes,
                 self.costs,
             )
         return squared

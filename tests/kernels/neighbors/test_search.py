@@ -12,10 +12,11 @@ from fairshap._kernels.neighbors.blocks import ROWS, Rows, blocks_of, buckets_of
 from fairshap._kernels.neighbors.distance import (
     Costs,
     nearest_both_ways,
+    nearest_plainly,
     search_plainly,
     terms_of,
 )
-from fairshap._kernels.neighbors.search import search
+from fairshap._kernels.neighbors.search import Index, search
 from tests.conftest import examples
 from tests.matching.problems import equal_costs
 
@@ -159,3 +160,22 @@ def test_a_search_can_be_interrupted_and_reports_often(monkeypatch):
 
     with pytest.raises(InterruptedError):
         search(*sides, k=1, n_threads=2, advance=stop)
+
+
+@examples(60)
+@given(sides(most_rows=40), st.integers(1, 3), st.integers(1, 7))
+def test_an_index_finds_the_nearest_of_any_rows(problem, k, cut):
+    """In whatever batches they come, and with categories that the index never saw."""
+    (a, codes_a), (b, codes_b), costs = problem
+    holes = np.isnan(a).any(axis=0) | np.isnan(b).any(axis=0)
+    # One more category than the index knows.
+    sizes = codes_b.max(axis=0, initial=-1).astype(np.int64) + 3
+    codes_a = np.minimum(codes_a, sizes - 2).astype(np.int32)
+    expected = nearest_plainly(a, codes_a, b, codes_b, holes, costs, k)
+    both = search_plainly(a, codes_a, b, codes_b, holes, costs, k=k)
+    index = Index(b, codes_b, holes, costs, sizes, len(b))
+    parts = [slice(start, start + cut) for start in range(0, len(a), cut)]
+    found = [index.nearest_of(a[part], codes_a[part], k, 1) for part in parts]
+    for n in range(2):
+        assert expected[n].tobytes() == both[n].tobytes()
+        assert np.concatenate([one[n] for one in found]).tobytes() == expected[n].tobytes()

@@ -200,13 +200,18 @@ def buckets_of(sizes: Ints, n_rows: int) -> Buckets:
     return Buckets(n_buckets - 1, np.append(0, np.cumsum(np.minimum(sizes, n_buckets))))
 
 
-def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
-    """Return the rows in blocks of similar ones."""
+def order_of(rows: Rows, terms: Terms, buckets: Buckets) -> tuple[Ints, Ints]:
+    """Return the rows in an order in which similar ones stand together, and where blocks of them begin."""
     n = len(rows.numbers)
     order, aside, is_start = np.arange(n), np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     counts, waiting = np.empty(buckets.mask + 1, dtype=np.int64), np.empty((3, 65), dtype=np.int64)
     order_rows(rows, terms, buckets, aside, counts, waiting, order, is_start)
-    starts = np.append(np.flatnonzero(is_start), n)
+    return order, np.append(np.flatnonzero(is_start), n)
+
+
+def blocks_of(rows: Rows, terms: Terms, buckets: Buckets) -> Blocks:
+    """Return the rows in blocks of similar ones."""
+    order, starts = order_of(rows, terms, buckets)
     cells = order[np.minimum(starts[:-1, None] + np.arange(ROWS), starts[1:, None] - 1)]
     numbers, missing, codes = (_by_column(part, cells) for part in rows)
     low, high = numbers.min(axis=2, initial=np.inf), numbers.max(axis=2, initial=-np.inf)

@@ -134,6 +134,7 @@ def nearest_both_ways(
     other_codes: Codes,
     costs: Costs,
     *,
+    holes: Bools | None = None,
     k: int = 1,
     compiled: bool = False,
     n_threads: int = 1,
@@ -142,14 +143,16 @@ def nearest_both_ways(
     """Return each row's k nearest rows on the other side and their squared distances, in both directions.
 
     The nearest stands first; ties go to the lowest row. There are fewer columns than k if the other side has
-    fewer rows. The result is the same, to the last bit, whether or not the code is ``compiled``, for any
-    number of threads. ``advance`` is called with the number of rows, of both sides, that were finished since
+    fewer rows. ``holes`` says which columns of numbers may have missing ones, by default those that have
+    some. The result is the same, to the last bit, whether or not the code is ``compiled``, for any number of
+    threads. ``advance`` is called with the number of rows, of both sides, that were finished since
     the last call; an error that it raises ends the search.
     """
     n, m = len(numbers), len(other_numbers)
     if not n or not m:
         return *_none_found(n, m, k), *_none_found(m, n, k)
-    holes: Bools = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
+    if holes is None:
+        holes = np.asarray(np.isnan(numbers).any(axis=0) | np.isnan(other_numbers).any(axis=0))
     sides = numbers, codes, other_numbers, other_codes, holes, costs
     if compiled:
         from fairshap._kernels.neighbors.search import search
@@ -191,6 +194,27 @@ def search_plainly(
     if advance:
         advance(m)
     return nearest, squared, other_nearest, other_squared
+
+
+def nearest_plainly(
+    numbers: Floats,
+    codes: Codes,
+    other_numbers: Floats,
+    other_codes: Codes,
+    holes: Bools,
+    costs: Costs,
+    k: int,
+) -> tuple[Ints, Floats]:
+    """Return the k nearest others of each row and their squared distances: the twin of a search in blocks."""
+    nearest, squared = _none_found(len(numbers), len(other_numbers), k)
+    size = max(1, _BLOCK_CELLS // max(len(other_numbers), 1))
+    for start in range(0, len(numbers), size):
+        block = slice(start, start + size)
+        distances = squared_distances(
+            numbers[block, None], codes[block, None], other_numbers, other_codes, holes, costs
+        )
+        nearest[block], squared[block] = _lowest(distances, k)
+    return nearest, squared
 
 
 def _none_found(n: int, m: int, k: int) -> tuple[Ints, Floats]:

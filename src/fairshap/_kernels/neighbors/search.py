@@ -6,7 +6,7 @@ Only blocks whose bounding box is near enough are visited.
 import numpy as np
 
 from fairshap._kernels.compiling import compiled, inner
-from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of
+from fairshap._kernels.neighbors.blocks import LANES, ROWS, Blocks, Rows, blocks_of, buckets_of, order_of
 from fairshap._kernels.neighbors.distance import Costs, Found, Terms, terms_of
 from fairshap._messages import in_threads
 from fairshap._typing import Advance, AnyCodes, Bools, Bytes, Codes, Floats, Ints
@@ -25,6 +25,61 @@ _DONE = -1.0
 _NO_ROW = np.iinfo(np.int64).max
 
 
+class Index:
+    """The rows of one side in blocks, in which the nearest of any other rows are searched.
+
+    ``sizes`` are the numbers of categories of each column, a missing one and those that other rows may have
+    counted; ``n_rows`` is the number of rows of the larger side.
+    """
+
+    def __init__(
+        self, numbers: Floats, codes: Codes, holes: Bools, costs: Costs, sizes: Ints, n_rows: int
+    ) -> None:
+        self.holes = holes
+        self.by_number, self.by_category, self.terms = terms_of(costs, holes)
+        sizes = sizes[self.by_category] if len(self.terms.mismatch) > 1 else sizes
+        self.narrow = np.uint8 if sizes.max(initial=0) <= 256 else np.int32
+        self.buckets = buckets_of(sizes, n_rows)
+        self.rows = self.arrange(numbers, codes)
+        self.blocks = blocks_of(self.rows, self.terms, self.buckets)
+
+    def arrange(self, numbers: Floats, codes: Codes) -> Rows:
+        """Return rows as the kernels take them."""
+        filled: Floats = np.ascontiguousarray(numbers[:, self.by_number])
+        filled[np.isnan(filled)] = 0.0
+        if len(self.terms.mismatch) > 1:
+            codes = codes[:, self.by_category]
+        # A missing category, -1, becomes 0.
+        narrow: AnyCodes = np.add(codes, 1, dtype=np.int32).astype(self.narrow, order="C")
+        return Rows(filled, np.isnan(numbers[:, self.holes]).astype(np.uint8), narrow)
+
+    def nearest(
+        self, rows: Rows, order: Ints, k: int, n_threads: int, advance: Advance = None
+    ) -> tuple[Ints, Floats]:
+        """Return the k nearest rows in blocks for each of some rows, and their squared distances."""
+        blocks, terms = self.blocks, self.terms
+        n, m = len(order), len(blocks.order)
+        nearest, squared = np.empty((n, min(k, m)), dtype=np.int64), np.empty((n, min(k, m)))
+        most = _CELLS // (m * (rows.numbers.shape[1] + rows.codes.shape[1] + 1))
+        # Several pieces a thread, so that none waits long for another at the end.
+        size = max(_FEWEST, min(most, n // (_PIECES * n_threads)))
+        parts = [(order[start : start + size],) for start in range(0, n, size)]
+
+        def work(part: Ints) -> None:
+            sums, count = np.empty((3, max(ROWS, LANES))), np.empty(max(ROWS, LANES), dtype=np.uint8)
+            bounds = np.empty(len(blocks.groups.first))
+            buckets = np.empty(rows.codes.shape[1], dtype=np.int64)
+            nearest_in_blocks(rows, part, blocks, terms, sums, count, bounds, buckets, nearest, squared)
+
+        in_threads(work, parts, n_threads, lambda item, _: advance(len(item[0])) if advance else None)
+        return nearest, squared
+
+    def nearest_of(self, numbers: Floats, codes: Codes, k: int, n_threads: int) -> tuple[Ints, Floats]:
+        """Return the same for rows that are in no index."""
+        rows = self.arrange(numbers, codes)
+        return self.nearest(rows, order_of(rows, self.terms, self.buckets)[0], k, n_threads)
+
+
 def search(
     numbers: Floats,
     codes: Codes,
@@ -38,50 +93,21 @@ def search(
     advance: Advance = None,
 ) -> Found:
     """Return what ``nearest_both_ways`` does, of two sides with rows."""
-    by_number, by_category, terms = terms_of(costs, holes)
-    if len(terms.mismatch) > 1:
-        codes, other_codes = codes[:, by_category], other_codes[:, by_category]
     sizes = np.maximum(codes.max(axis=0), other_codes.max(axis=0)).astype(np.int64) + 2
-    buckets = buckets_of(sizes, max(len(numbers), len(other_numbers)))
-    narrow = np.uint8 if sizes.max(initial=0) <= 256 else np.int32
-    given = [(numbers, codes), (other_numbers, other_codes)]
-    sides: dict[int, tuple[Rows, Blocks]] = {}
-
-    def build(i: int) -> tuple[Rows, Blocks]:
-        cells, categories = given[i]
-        filled: Floats = np.ascontiguousarray(cells[:, by_number])
-        filled[np.isnan(filled)] = 0.0
-        # A missing category, -1, becomes 0.
-        codes: AnyCodes = np.add(categories, 1, dtype=np.int32).astype(narrow, order="C")
-        rows = Rows(filled, np.isnan(cells[:, holes]).astype(np.uint8), codes)
-        return rows, blocks_of(rows, terms, buckets)
-
-    in_threads(build, [(0,), (1,)], n_threads, lambda item, side: sides.update({item[0]: side}))
-    (rows, blocks), (other_rows, other_blocks) = sides[0], sides[1]
-    return (
-        *_search_blocks(rows, blocks.order, other_blocks, terms, k, n_threads, advance),
-        *_search_blocks(other_rows, other_blocks.order, blocks, terms, k, n_threads, advance),
+    shared = holes, costs, sizes, max(len(numbers), len(other_numbers))
+    sides: dict[bool, Index] = {}
+    items = [(False, numbers, codes), (True, other_numbers, other_codes)]
+    in_threads(
+        lambda _, numbers, codes: Index(numbers, codes, *shared),
+        items,
+        n_threads,
+        lambda item, index: sides.update({item[0]: index}),
     )
-
-
-def _search_blocks(
-    rows: Rows, order: Ints, blocks: Blocks, terms: Terms, k: int, n_threads: int, advance: Advance
-) -> tuple[Ints, Floats]:
-    """Return the k nearest rows in blocks for each row of the other side, and their squared distances."""
-    n, m = len(order), len(blocks.order)
-    nearest, squared = np.empty((n, min(k, m)), dtype=np.int64), np.empty((n, min(k, m)))
-    most = _CELLS // (m * (rows.numbers.shape[1] + rows.codes.shape[1] + 1))
-    # Several pieces a thread, so that none waits long for another at the end.
-    size = max(_FEWEST, min(most, n // (_PIECES * n_threads)))
-    parts = [(order[start : start + size],) for start in range(0, n, size)]
-
-    def work(part: Ints) -> None:
-        sums, count = np.empty((3, max(ROWS, LANES))), np.empty(max(ROWS, LANES), dtype=np.uint8)
-        bounds, buckets = np.empty(len(blocks.groups.first)), np.empty(rows.codes.shape[1], dtype=np.int64)
-        nearest_in_blocks(rows, part, blocks, terms, sums, count, bounds, buckets, nearest, squared)
-
-    in_threads(work, parts, n_threads, lambda item, _: advance(len(item[0])) if advance else None)
-    return nearest, squared
+    one, other = sides[False], sides[True]
+    return (
+        *other.nearest(one.rows, one.blocks.order, k, n_threads, advance),
+        *one.nearest(other.rows, other.blocks.order, k, n_threads, advance),
+    )
 
 
 @compiled

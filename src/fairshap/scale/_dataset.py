@@ -1,0 +1,310 @@
+"""Repair a data set that is larger than memory, file by file; an interrupted run goes on where it stopped."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import joblib
+import numpy as np
+import pyarrow as pa
+from pyarrow import fs
+from sklearn.base import clone
+
+from fairshap import __version__
+from fairshap._messages import Progress, check_number, did_you_mean, listing
+from fairshap.edits import EditConstraints, Edits
+from fairshap.estimators import FairSHAP
+from fairshap.exceptions import ColumnError, FileError, InputError
+from fairshap.scale._files import File, Files, checksum_of, join, open_folder, read_json, write_bytes
+from fairshap.scale._fitting import MAX_REFERENCES
+from fairshap.scale._reading import read_repairer
+from fairshap.scale._repairer import Repairer
+from fairshap.scale._sums import Sums
+
+# Folders that readers of data sets pass over, because of the underscore.
+_LEDGER, _MANIFEST = "_ledger", "_fairshap/manifest.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DatasetRepair:
+    """What a repair of a data set did.
+
+    Attributes
+    ----------
+    sums : Sums
+        Counts and sums over all rows: edits by column, and the audit figures of the explained model.
+    files : tuple of str
+        The repaired files, below the folder. The ledger of ``a.parquet`` is ``_ledger/a.parquet.csv``.
+    diagnostics : dict
+        How many rows and references each stratum has; see :class:`fairshap.Repairer`.
+    n_resumed : int
+        The files that an earlier run had written already.
+    """
+
+    sums: Sums
+    files: tuple[str, ...]
+    diagnostics: dict[str, Any]
+    n_resumed: int
+
+    def __repr__(self) -> str:
+        sums = self.sums
+        return f"DatasetRepair({len(self.files)} files, {sums.n_rows} rows, {sums.n_edits} cells edited)"
+
+
+def repair_dataset(
+    source: Any,
+    out: Any,
+    repair: FairSHAP,
+    *,
+    target: str,
+    positive: Any = None,
+    drop: Sequence[str] = (),
+    max_references: int | None = MAX_REFERENCES,
+    max_memory: float = 3.0,
+) -> DatasetRepair:
+    """Repair the Parquet files of a data set into a folder, in memory that does not grow with them.
+
+    The first pass over the rows fits the model and chooses references; the second repairs file by file.
+    Files, folders, row order, row groups, columns and types stay the same. If all rows are references and
+    fit into memory, the result is that of ``FairSHAP.fit_resample`` on the whole table, byte for byte.
+
+    Each file is written aside and renamed, and noted in ``out/_fairshap/manifest.json`` with its checksum. A
+    run that was interrupted goes on after the last complete file if it is called again; other arguments or
+    other files are an error.
+
+    Parameters
+    ----------
+    source : path, folder, pattern, URL, list of these, or pyarrow.dataset.Dataset
+        The files. Folders such as ``year=2024`` are columns, which are not edited. URLs that pyarrow does not
+        know need fsspec, the extra ``remote``.
+    out : path or URL
+        The folder to write to, new or empty. The ledgers are in ``_ledger`` in it. Rows are counted through
+        all files in the order of their names.
+    repair : FairSHAP
+        How the table is repaired; see :meth:`Repairer.fit` for what cannot be done in batches. Give an
+        integer as ``random_state``, so that an interrupted run can go on.
+    target : str
+        The column to predict.
+    positive : label, optional
+        The positive label, for the figures in the sums; by default the larger of two.
+    drop : list of str, optional
+        Columns that the model does not see, such as identifiers; they are written as they are.
+    max_references : int, default=10000
+        The most references of one label on one side; None for all rows, as far as they fit into memory.
+    max_memory : float, default=3.0
+        GiB of memory to use at most. Data sets with more rows than fit are sampled to fit the model and to
+        choose references. A row group has to fit as well: it is written at once.
+
+    Returns
+    -------
+    DatasetRepair
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairshap import FairSHAP, datasets, repair_dataset
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> d.X.assign(hired=d.y).to_parquet(folder / "people.parquet")
+    >>> repair = FairSHAP(sensitive="group", privileged="a", random_state=0)
+    >>> repair_dataset(folder / "people.parquet", folder / "fair", repair, target="hired")
+    DatasetRepair(1 files, 400 rows, 211 cells edited)
+    """
+    what = "a number of GiB; give 3.0, for example."
+    check_number(max_memory, "max_memory", what, low=np.nextafter(0.0, 1.0))
+    files = Files.open(source)
+    columns = _columns(files, target, drop)
+    repair = _prepared(repair, files, columns)
+    filesystem, folder = open_folder(out)
+    asked = {
+        "target": target,
+        "positive": repr(positive),
+        "drop": sorted(drop),
+        "max_references": max_references,
+        "max_memory": max_memory,
+    }
+    run = _Run(filesystem, folder, _identify(files, repair, asked))
+    run.check(files)
+    rooms: dict[str, Any] = {"max_references": max_references, "max_memory": max_memory}
+    repairer, size = read_repairer(files, repair, columns, target, positive, **rooms)
+    run.begin(repairer)
+    with Progress("Repairing", files.n_rows, repair.verbose) as progress:
+        for file in files.files:
+            if not run.is_done(file):
+                run.repair(files, file, repairer, size, repair.n_jobs)
+            progress.advance(file.n_rows, file.n_rows)
+    return run.result(files)
+
+
+class _Run:
+    """A run and its manifest: what it was asked for, and which files are complete."""
+
+    def __init__(self, filesystem: Any, folder: str, asked: dict[str, Any]) -> None:
+        self.filesystem, self.folder, self.asked = filesystem, folder.rstrip("/"), asked
+        self.manifest: dict[str, Any] = {}
+        self.n_resumed = 0
+
+    def check(self, files: Files) -> None:
+        """Raise an error if the folder holds anything but the same run, interrupted or complete."""
+        info = self.filesystem.get_file_info(self.folder)
+        if info.type == fs.FileType.NotFound:
+            return
+        if info.type == fs.FileType.File:
+            raise _wrong(f"{self.folder!r} is a file; give a folder that is new or empty.")
+        known = read_json(self.filesystem, self._path(_MANIFEST))
+        if known is None:
+            # A run that was interrupted at its very beginning leaves no more than the manifest's folder.
+            found = self.filesystem.get_file_info(fs.FileSelector(self.folder))
+            if any(one.base_name != _MANIFEST.partition("/")[0] for one in found):
+                raise _wrong(f"the folder {self.folder!r} is not empty; give one that is new or empty.")
+            return
+        changed = [name for name, value in self.asked.items() if known["asked"].get(name) != value]
+        if changed:
+            raise _wrong(
+                f"{self.folder!r} holds a repair with other arguments ({', '.join(changed)} changed). Give "
+                "the same arguments to go on with it, or another folder."
+            )
+        for file in files.files:
+            done = known["files"].get(file.name)
+            paths = [self._path(file.name), self._path(ledger_of(file.name))]
+            if done and [self._checksum(path) for path in paths] != [done["sha256"], done["ledger_sha256"]]:
+                del known["files"][file.name]
+        self.manifest, self.n_resumed = known, len(known["files"])
+
+    def begin(self, repairer: Repairer) -> None:
+        """Write the manifest, or see that the model that was fitted again is the one of the run before."""
+        fitted = joblib.hash([repairer.references.number, *_outputs(repairer)])
+        if self.manifest:
+            if self.manifest["fitted"] != fitted:
+                raise _wrong(
+                    f"the model, fitted again, is not the one that the repair in {self.folder!r} began with. "
+                    "Give a random_state and an estimator that is fitted alike every time, or a fitted one, "
+                    "and a new folder."
+                )
+            return
+        self.manifest = {
+            "fairshap": __version__,
+            "asked": self.asked,
+            "fitted": fitted,
+            "diagnostics": repairer.diagnostics,
+            "files": {},
+        }
+        self._note()
+
+    def is_done(self, file: File) -> bool:
+        """Say whether a file is complete."""
+        return file.name in self.manifest["files"]
+
+    def repair(self, files: Files, file: File, repairer: Repairer, size: int, n_jobs: int | None) -> None:
+        """Repair one file, write it and its ledger, and note both."""
+        parts: list[tuple[Edits, Sums]] = []
+
+        def groups() -> Iterator[pa.Table]:
+            row = file.first_row
+            for table in files.row_groups(file):
+                repaired = []
+                for start in range(0, len(table), size):
+                    batch = table.slice(start, size)
+                    found = repairer.repair(batch, first_row=row + start, n_jobs=n_jobs)
+                    parts.append((found.edits, found.sums))
+                    repaired.append(found.X.select(files.schema.names))
+                row += len(table)
+                yield join(repaired).cast(files.schema)
+
+        checksum = files.write(file, groups(), self.filesystem, self._path(file.name))
+        edits, sums = Edits.together(*(one for one, _ in parts)), Sums.total([one for _, one in parts])
+        ledger = self._path(ledger_of(file.name))
+        ledger_checksum = write_bytes(self.filesystem, ledger, edits.to_bytes(repaired=checksum))
+        self.manifest["files"][file.name] = {
+            "first_row": file.first_row,
+            "rows": file.n_rows,
+            "edits": len(edits),
+            "sha256": checksum,
+            "ledger_sha256": ledger_checksum,
+            "sums": sums.to_dict(),
+        }
+        self._note()
+
+    def result(self, files: Files) -> DatasetRepair:
+        """Return what the run did, all files together."""
+        found = self.manifest["files"]
+        sums = Sums.total([Sums.from_dict(found[file.name]["sums"]) for file in files.files])
+        names = tuple(file.name for file in files.files)
+        return DatasetRepair(sums, names, self.manifest["diagnostics"], self.n_resumed)
+
+    def _note(self) -> None:
+        content = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
+        write_bytes(self.filesystem, self._path(_MANIFEST), content)
+
+    def _checksum(self, path: str) -> str | None:
+        is_there = self.filesystem.get_file_info(path).type == fs.FileType.File
+        return checksum_of(self.filesystem, path) if is_there else None
+
+    def _path(self, name: str) -> str:
+        return f"{self.folder}/{name}"
+
+
+def ledger_of(name: str) -> str:
+    """Return where the ledger of a file is."""
+    return f"{_LEDGER}/{name}.csv"
+
+
+def _columns(files: Files, target: str, drop: Sequence[str]) -> list[str]:
+    """Return the columns that the model sees."""
+    if isinstance(drop, str):
+        raise InputError(f"drop={drop!r} must be a list of columns, such as [{drop!r}].", parameter="drop")
+    for name, parameter in chain([(target, "target")], ((name, "drop") for name in drop)):
+        if name not in files.names:
+            raise ColumnError(
+                f"{parameter}={name!r} is not a column of the files, which have {listing(files.names)}."
+                f"{did_you_mean(name, files.names)}",
+                parameter=parameter,
+            )
+    return [name for name in files.names if name != target and name not in drop]
+
+
+def _prepared(repair: FairSHAP, files: Files, columns: Sequence[str]) -> FairSHAP:
+    """Return the repair with the columns that are folders frozen: a row stays in its file."""
+    if not isinstance(repair, FairSHAP):
+        raise InputError(
+            f"repair={repair!r} is not a FairSHAP; give fairshap.FairSHAP(sensitive=..., privileged=...).",
+            parameter="repair",
+        )
+    folders = [name for name in files.partitions.names if name in columns]
+    if not folders:
+        return repair
+    repair = clone(repair)
+    limits = repair.constraints or EditConstraints()
+    if limits.editable is None:
+        changed = {"frozen": [*(limits.frozen or ()), *folders]}
+    else:
+        changed = {"editable": [name for name in limits.editable if name not in folders]}
+    frozen: FairSHAP = repair.set_params(constraints=clone(limits).set_params(**changed))
+    return frozen
+
+
+def _identify(files: Files, repair: FairSHAP, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what a run is known by: its files and its arguments, each as a checksum where it is long."""
+    hashed = {}
+    for name, value in repair.get_params(deep=False).items():
+        if name in ("n_jobs", "verbose", "keep_data"):
+            continue
+        try:
+            hashed[name] = repr(value) if isinstance(value, (str, int, float)) else joblib.hash(value)
+        except Exception:
+            # A function that cannot be pickled is known by its name.
+            hashed[name] = getattr(value, "__qualname__", type(value).__name__)
+    inputs = [(file.name, file.row_groups, file.footer) for file in files.files]
+    return {"source": joblib.hash(inputs), **asked, **hashed}
+
+
+def _outputs(repairer: Repairer) -> Iterator[Any]:
+    """Yield what the model says of some references."""
+    some = np.arange(min(1000, len(repairer.references)))
+    yield np.round(repairer.scorer(repairer.references.take(some, repairer.template.dtypes)), 9)
+
+
+def _wrong(text: str) -> FileError:
+    return FileError(text, parameter="out")

@@ -1,0 +1,81 @@
+"""``fairshap repair`` of many Parquet files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairshap import FairSHAP, datasets
+from fairshap.cli._main import run as run_here
+from fairshap.cli._models import make_model
+from fairshap.cli._options import RunOptions
+
+D = datasets.make_biased(300, random_state=0)
+FRAME = D.X.assign(hired=D.y, id=np.arange(300))
+WHO = ("-t", "hired", "-s", "group", "-p", "a", "--drop", "id")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    for k in range(3):
+        FRAME[100 * k : 100 * k + 100].to_parquet(tmp_path / f"in/{k}.parquet", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("data", ["in", "in/*.parquet"])
+def test_many_files_are_repaired_into_a_folder(data, files, capsys):
+    assert run_here(["repair", data, *WHO, "--out", "fair/", "--json"]) == 0, capsys.readouterr().err
+    found = json.loads(capsys.readouterr().out)
+    repair = FairSHAP(make_model("hist-gradient-boosting", RunOptions(), n_rows=300), sensitive="group")
+    repair.set_params(privileged="a", random_state=0, threshold=0.05)
+    expected, _ = repair.fit_resample(D.X, D.y)
+    pd.testing.assert_frame_equal(pd.read_parquet(files / "fair"), FRAME.assign(**expected))
+    assert found["edits"] == len(repair.edits_) == sum(found["by_column"].values())
+    assert found["data"] == {
+        "name": data,
+        "files": 3,
+        "rows": 300,
+        "target": "hired",
+        "sensitive": "group",
+        "privileged": "a",
+    }
+    assert 0 < found["measures"]["dr"] < 1
+    assert {one["group"] for one in found["groups"]} == {"a", "b"}
+
+
+def test_what_is_printed_and_a_second_call(files, capsys):
+    for _ in range(2):
+        assert run_here(["repair", "in", *WHO, "--out", "fair", "--positive", "0"]) == 0
+    printed = capsys.readouterr()
+    assert "were replaced, in" in printed.out
+    assert "300 rows of 3 files" in printed.out
+    assert "Written: fair, with ledgers in _ledger" in printed.out
+    assert "3 of 3 files were complete already" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--edits", "e.csv"], "--edits goes with one file"),
+        (["--categorical", "skill"], "--categorical is about text files"),
+        (["--report", "r.html"], "--report goes with one file"),
+        (["-p", "z"], "--privileged is given 2 times|does not occur"),
+        (["--matcher", "emd"], "looks at all rows at once"),
+        (["--max-memory", "0.5"], "--max-memory 0.5 GiB is too little"),
+    ],
+)
+def test_what_does_not_go_with_many_files(options, said, files, capsys):
+    assert run_here(["repair", "in", *WHO, *options, "--out", "fair/"]) != 0
+    text = " ".join(capsys.readouterr().err.split())
+    assert any(part in text for part in said.split("|")), text
+    assert not (files / "fair").exists()
+
+
+def test_columns_that_are_not_there(files, capsys):
+    assert run_here(["repair", "in", "-t", "hire", "-s", "group", "-p", "a", "--out", "fair/"]) != 0
+    assert "hire is not a column of the files" in capsys.readouterr().err
+    assert run_here(["repair", "in", "-s", "group", "-p", "a", "--out", "fair/"]) != 0
+    assert "--target is not given" in " ".join(capsys.readouterr().err.split())

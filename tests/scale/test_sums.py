@@ -1,0 +1,84 @@
+"""Sums of batches say what the whole table says."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from fairshap import FairSHAP, NearestMatcher, Repairer, datasets
+from fairshap.exceptions import InputError
+from fairshap.model_selection import evaluate_fitted
+from fairshap.scale import Sums
+
+WHO = {"sensitive": "group", "privileged": "a"}
+D = datasets.make_mixed(900)
+# A group of few rows, rows without a group, and rows without a reference.
+X = D.X.assign(group=D.X["group"].astype(object).where(D.X["occupation"] != "occupation 7", "c"))
+X.loc[::50, "group"] = None
+X["group"] = X["group"].astype("str")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    model = HistGradientBoostingClassifier(max_iter=15, random_state=0)
+    repair = FairSHAP(model, **WHO, matcher=NearestMatcher(caliper=3.5), threshold=0.03, random_state=0)
+    with pytest.warns(UserWarning, match="no reference"):
+        repairer = Repairer.fit(repair, X, D.y)
+    cuts = ((0, 17), (17, 400), (400, 900))
+    return repairer, [repairer.repair(X[a:b], D.y[a:b]) for a, b in cuts]
+
+
+def test_the_figures_of_an_audit_are_those_of_the_whole_table(parts):
+    repairer, batches = parts
+    sums = Sums.total([batch.sums for batch in batches])
+    expected = evaluate_fitted(repairer.model, X, D.y, **WHO)
+    found, wanted = sums.frame(), expected.frame()
+    np.testing.assert_allclose(found.iloc[0], wanted[found.columns].iloc[0], atol=1e-9)
+    pd.testing.assert_frame_equal(sums.groups(), expected.groups(), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.UnmatchedRowsWarning")
+def test_the_columns_are_those_of_the_explanation(parts):
+    sums = Sums.total([batch.sums for batch in parts[1]])
+    repair = FairSHAP(
+        HistGradientBoostingClassifier(max_iter=15, random_state=0),
+        **WHO,
+        matcher=NearestMatcher(caliper=3.5),
+        threshold=0.03,
+        random_state=0,
+    ).fit(X, D.y)
+    columns = sums.columns().set_index("column")
+    values = pd.DataFrame(repair.explanation_.values, columns=repair.explanation_.feature_names)
+    for name in values:
+        assert columns["mean_attribution"][name] == pytest.approx(values[name].mean(), abs=1e-9)
+        assert columns["mean_size"][name] == pytest.approx(values[name].abs().mean(), abs=1e-9)
+        assert columns["largest_attribution"][name] == values[name].max()
+    assert columns["cells"].sum() == sums.n_edits == len(repair.edits_)
+    assert sums.edits_by_column == repair.summary_["edits_by_column"]
+    assert sums.n_edited_rows == repair.summary_["n_edited_rows"]
+    assert sums.n_unmatched == len(repair.explanation_.match_plan.unmatched)
+    plan = repair.explanation_.match_plan
+    assert sums.mean_distance == pytest.approx(plan.distance.mean(), abs=1e-9)
+    histogram = sums.histogram()
+    assert (histogram.sum() == len(X) - sums.n_unmatched).all()
+    for name in ("district", "skill"):
+        above = histogram[name][[interval.left >= 0.05 for interval in histogram.index]].sum()
+        assert above == (values[name] >= histogram.index[105].left).sum()
+
+
+def test_they_merge_in_any_order_and_by_way_of_json(parts):
+    a, b, c = (batch.sums for batch in parts[1])
+    assert (a + b) + c == a + (b + c) == (c + a) + b
+    assert Sums.from_dict(json.loads(json.dumps(a.to_dict()))) == a
+    assert a != b
+    assert a != 3
+    assert repr(a).startswith("Sums(17 rows, ")
+
+
+def test_sums_of_other_tables_are_refused(parts):
+    d = datasets.make_biased(100, random_state=0)
+    other = Repairer.fit(FairSHAP(**WHO, random_state=0), d.X, d.y).repair(d.X, d.y).sums
+    with pytest.raises(InputError, match="different groups or features"):
+        other + parts[1][0].sums
