@@ -50,7 +50,7 @@ def test_what_is_not_there_is_told_with_the_nearest(refuse, people, tmp_path):
 
 def test_wrong_usage_has_a_code_of_its_own(refuse, people):
     assert "--privileged is not given, and it is never guessed" in refuse(
-        "audit", people, "-t", "risk", "-s", "sex", code=2
+        "repair", people, "-t", "risk", "-s", "sex", "--out", "x.csv", code=2
     )
     said = refuse("audit", people, code=2)
     assert said.startswith("--target, --sensitive and --privileged are not given; name the column to predict")

@@ -34,7 +34,7 @@ _WHO = "people.csv -t hired -s sex -p Male"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "audit": (
         "audit",
-        "Say who gets what, how the model errs by group, and through which columns; change nothing.",
+        "Say who gets what, how the model errs by group, and through which columns and rows; change nothing.",
         "people.csv --target hired --sensitive sex --privileged Male",
     ),
     "repair": (
