@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.forms import Style
 from fairshap._io.kinds import MISSING, _are_quantities, read_cells
 from fairshap.exceptions import ColumnError, FileFormatError, InputError
 
@@ -119,3 +120,36 @@ def test_a_column_cannot_be_asked_to_be_both_or_be_another(tmp_path):
             _io.read(path, **{what: ["gender"]})
     with pytest.raises(InputError, match="leaves no column"):
         _io.read(path, drop=["age", "sex"])
+
+
+@pytest.mark.parametrize("word", ["unknown", "V57"])
+@pytest.mark.parametrize("style", [None, Style(",")])
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [*(f"9{k:04d}" for k in range(90)), *(f"02{k:03d}" for k in range(9))],
+        [str(10**16 + k) for k in range(90)],
+    ],
+)
+def test_codes_and_identifiers_stay_texts_beside_a_word_and_with_a_decimal_comma(codes, style, word):
+    for cells in (codes, [*codes, word]):
+        column = pa.chunked_array([cells], pa.string())
+        series, inferred = read_cells(column, "c", None, MISSING, str, style)
+        assert inferred.kind == "category"
+        assert series.tolist() == cells
+
+
+def test_texts_that_may_be_codes_are_not_missing_numbers():
+    cells = [*(str(k) for k in range(250, 340)), "V57", "E909", "V58"]
+    series, inferred = infer(*cells)
+    assert series.tolist() == cells
+    (note,) = inferred.notes
+    assert note == (
+        "check",
+        "'V57', 'E909', 'V58' do not fit the numbers or dates, so all are text; if missing, give --missing",
+    )
+    series, inferred = infer(*cells, missing=MISSING | {"V57", "E909", "V58"})
+    assert (inferred.kind, series.isna().sum()) == ("numeric", 3)
+    # Words for a missing value and signs are none.
+    series, inferred = infer(*cells[:90], "Unknown", "n.a.", "?", "--", "not applicable", "k. A.", "N.A.")
+    assert (inferred.kind, series.isna().sum()) == ("numeric", 7)

@@ -28,8 +28,21 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # Numbers that are only told apart from groups of thousands by knowing the file's decimal sign.
 _GROUPED = r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*$"
 
-# A column is of numbers or dates if as many cells are, of more than so many values; the others are missing.
+# A column is of numbers or dates if as many cells are, of more than so many values, and all others say that
+# there is none. Other texts may be codes, which must not get lost: V57 among the numbers of diagnoses.
 _MOSTLY, _FEW = 0.8, 20
+_WORDS = (
+    "unknown|notknown|unclear|missing|ismissing|none|no(t)?(data|answer|response|value|entry)|nil|nan?|null"
+)
+_WORDS += (
+    "|not(available|applicable|given|stated|specified|reported|recorded|provided|disclosed|measured|set)"
+)
+_WORDS += (
+    "|unspecified|undefined|undisclosed|unavailable|inapplicable|refused|declined|dontknow|prefernottosay"
+)
+_WORDS += (
+    "|blank|empty|pending|tb[cd]|unbekannt|keineangabe|ka|fehlt|inconnu|desconocido|sconosciuto|onbekend"
+)
 # From so many values on a sample tells whether they are worth a closer look.
 _MANY, _SAMPLE = 1000, 200
 
@@ -60,10 +73,13 @@ def read_cells(
     present = trimmed.filter(pa.array(~absent))
     counts = np.bincount(codes, minlength=len(texts))[~absent]
     reading = None if asked == "category" else _read(present, asked, style or Style(), expected)
-    if reading is None or not _is_enough(reading, counts, asked):
+    is_mostly = reading is not None and _is_enough(reading, counts, asked)
+    others = present.filter(pa.array(~reading.found)) if reading is not None and is_mostly else present
+    if reading is None or not is_mostly or not _mean_missing(others):
         if asked == "numeric":
             raise FileFormatError(_not_a_number(trimmed, absent, codes, name, place), parameter="missing")
-        return _categories(encoded, trimmed, absent, name)
+        series, inferred = _categories(encoded, trimmed, absent, name)
+        return series, inferred._replace(notes=inferred.notes + (_tell_mixed(others) if is_mostly else ()))
     if reading.trouble:
         raise FileFormatError(
             f"column {name!r} holds {reading.trouble}, such as {listing(_examples(present), limit=3)}. Write "
@@ -98,10 +114,10 @@ def _read(present: Any, asked: Kind | None, style: Style, expected: str) -> Read
         ):
             return None
     numbered = read_numbers(present, style, expected)
-    if numbered.found.all():
-        return numbered
-    dated = read_dates(present.to_pylist()) if asked is None else None
-    return dated if dated is not None and dated.found.sum() > numbered.found.sum() else numbered
+    dated = read_dates(present.to_pylist()) if asked is None and not numbered.found.all() else None
+    if dated is not None and dated.found.sum() > numbered.found.sum():
+        return dated
+    return numbered if asked or _are_quantities(present, numbered.values) else None
 
 
 def _is_enough(reading: Reading, counts: Ints, asked: Kind | None) -> bool:
@@ -119,6 +135,22 @@ def _are_quantities(texts: Any, numbers: Floats) -> bool:
         return False
     large = texts.filter(pa.array(np.abs(numbers) >= _LARGEST))
     return not len(large) or not pc.all(pc.match_substring_regex(large, r"^[+-]?[0-9]+$")).as_py()
+
+
+def _mean_missing(texts: Any) -> bool:
+    """Say whether each text says that there is no value: a word for it, or signs alone."""
+    letters = pc.utf8_lower(pc.replace_substring_regex(texts, r"[^\pL\pN]", ""))
+    return pc.all(pc.match_substring_regex(letters, f"^(?:{_WORDS})?$")).as_py() is not False
+
+
+def _tell_mixed(others: Any) -> tuple[Note, ...]:
+    """Return what is told of a column that stays categories because of a few texts."""
+    texts = listing(others.to_pylist(), limit=3)
+    return (
+        Note(
+            "check", f"{texts} do not fit the numbers or dates, so all are text; if missing, give --missing"
+        ),
+    )
 
 
 def _categories(encoded: Any, trimmed: Any, absent: Bools, name: str) -> tuple[pd.Series, Inferred]:

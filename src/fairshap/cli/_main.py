@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Compare methods on held-out rows, with 95 % intervals.",
         f"{_WHO} --methods baseline,rsa,reweighing,fairshap",
     ),
-    "tune": ("tune", "Try many repairs on folds and say which to take.", f"{_WHO} --max-accuracy-drop 0.01"),
+    "tune": ("tune", "Try many remedies on folds and say which to take.", f"{_WHO} --max-accuracy-drop 0.01"),
     "apply": (
         "apply",
         "Make the edits of a ledger again; a table whose rows or old values differ is refused.",
