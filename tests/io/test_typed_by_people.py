@@ -39,6 +39,8 @@ def numbers(*texts: str, style=None, expected=""):
         (["CHF 1'200", "CHF 80"], [1200, 80]),
         (["12 zł", "3,50 zł"], [12, 3.5]),
         (["12,34,567", "1,000"], [1234567, 1000]),
+        (["EUR 1,000", "-EUR 5", "7 EUR"], [1000, -5, 7]),
+        (["€1,000", "1e-05", "2.5E+3"], [1000, 1e-5, 2500]),
     ],
 )
 def test_numbers_are_read_in_whatever_form_they_are_typed(cells, values):
@@ -114,6 +116,24 @@ def test_dates_that_prove_no_order_are_refused_and_others_stay_text():
     assert infer("03/04/2022", "05/06/2022", asked="category")[0].tolist() == ["03/04/2022", "05/06/2022"]
     assert read_dates(["13/13/2022", "14/15/2022"]) is None
     assert infer("1.2.3", "4.5.6")[1].kind == "category"
+
+
+@pytest.mark.parametrize("form", ["FR{}", "Fr{}", "kr{}", "{}Rs", "eur {}", "1.1.{}0", "{}.10.12"])
+def test_codes_are_neither_money_nor_dates(form):
+    cells = [form.format(k) for k in range(1, 10)]
+    series, inferred = infer(*cells)
+    assert (inferred.kind, series.tolist()) == ("category", cells)
+
+
+@pytest.mark.parametrize("last", ["9999-12-31", "0001-01-01"])
+def test_dates_beyond_nanoseconds_stay_what_they_are(last):
+    series, _ = infer("2022-11-09", last)
+    assert series.astype(str).tolist() == ["2022-11-09", last]
+
+
+def test_numbers_with_an_exponent_are_numbers_among_texts():
+    series, _ = infer(*[str(k) for k in range(30)], "1e-05", "unknown")
+    assert series.tolist()[-2] == 1e-05
 
 
 @examples(40)

@@ -19,14 +19,18 @@ from fairshap.exceptions import InputError
 _SEPARATORS = {".": ", '", ",": ". '"}
 _BLANKS, _MINUS, _APOSTROPHES = "[\u00a0\u2007\u2009\u202f]", "\u2212", "[\u2019\u02bc]"
 
+# Letters need a blank between them and the number: FR1 is a code.
 _CODES = "EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|JPY|CNY|INR|AUD|CAD|BRL|ZAR|SFr|Fr|kr|zł|Kč|Ft|Rs"
-_CURRENCY = rf"(?:[A-Z]{{2}}\$|\p{{Sc}}|(?i:{_CODES})\.?)"
+_SIGNS = r"[A-Z]{2}\$|\p{Sc}"
 
 _MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9}
 _MONTHS |= {"oct": 10, "nov": 11, "dec": 12, "mär": 3, "mai": 5, "okt": 10, "dez": 12}
 _CLOCK = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?Z?)?"
 _YEAR_FIRST = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}")
-_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_CLOCK}")
+# Without a century, 1.1.10 is a code; 1/13/10 is how Americans write a date.
+_YEAR_LAST = re.compile(
+    rf"(?=\d\d[-.]\d\d[-.]|\d+[-.]\d+[-.]\d{{4}}|\d+/)(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_CLOCK}"
+)
 _DAY_NAME = re.compile(rf"(\d{{1,2}})\.?[ -]([^\W\d]{{3,9}})\.?[ ,-] ?(\d{{4}}|\d{{2}}){_CLOCK}")
 _NAME_DAY = re.compile(rf"([^\W\d]{{3,9}})\.? (\d{{1,2}}),? (\d{{4}}){_CLOCK}")
 # As many texts are looked at before all are.
@@ -80,9 +84,10 @@ def read_numbers(texts: Any, style: Style, expected: str = "") -> Reading:
     cleaned = texts
     for pattern, new in ((_BLANKS, " "), (_MINUS, "-"), (_APOSTROPHES, "'"), (r"^\((.+)\)$", r"-\1")):
         cleaned = pc.replace_substring_regex(cleaned, pattern, new)
-    money = pc.extract_regex(cleaned, f"(?P<sign>{_CURRENCY})").field("sign")
-    cleaned = pc.replace_substring_regex(cleaned, rf"^([+-]?) ?{_CURRENCY} ?([+-]?)", r"\1\2")
-    cleaned = pc.replace_substring_regex(cleaned, rf" ?{_CURRENCY}$", "")
+    money = pc.extract_regex(cleaned, rf"(?P<sign>{_SIGNS}|(?:{_CODES})\.?)").field("sign")
+    before, after = rf"(?:(?:{_SIGNS}) ?|(?:{_CODES})\.? )", rf"(?: ?(?:{_SIGNS})| (?:{_CODES})\.?)"
+    cleaned = pc.replace_substring_regex(cleaned, rf"^([+-]?) ?{before}([+-]?)", r"\1\2")
+    cleaned = pc.replace_substring_regex(cleaned, rf"{after}$", "")
     percent = np.asarray(pc.match_substring_regex(cleaned, r"\d ?%$"))
     cleaned = pc.replace_substring_regex(cleaned, r" ?%$", "")
     styles = [style] if style.decimal else [Style("."), Style(",")]
@@ -121,7 +126,9 @@ def _convert(texts: Any, style: Style) -> NDArray[Any]:
         whole += r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
     sign = re.escape(decimal)
     fits = np.asarray(
-        pc.match_substring_regex(texts, rf"^[+-]?(?:(?:{whole})(?:{sign}[0-9]*)?|{sign}[0-9]+)$")
+        pc.match_substring_regex(
+            texts, rf"^[+-]?(?:(?:{whole})(?:{sign}[0-9]*)?|{sign}[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+        )
     )
     plain = pc.replace_substring_regex(texts.filter(pa.array(fits)), f"[{groups}]", "")
     values = np.full(len(texts), np.nan)
@@ -145,7 +152,8 @@ def read_dates(texts: list[str]) -> Reading | None:
         if not form:
             continue
         dates = [_date(match, order) if match else None for match in matches]
-        values = np.array(dates, dtype="datetime64[us]").astype("datetime64[ns]")
+        # Nanoseconds end in 2262, before the 9999-12-31 that stands for "no end".
+        values = np.array(dates, dtype="datetime64[us]")
         trouble = ""
         if form == "?":
             form, trouble = "", "dates whose day and month cannot be told apart"
