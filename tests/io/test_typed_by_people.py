@@ -325,6 +325,25 @@ def test_the_sheet_with_the_table_is_found_and_told(workbook, tmp_path):
     assert cells["B2"].value == "All applicants"
 
 
+def test_numbers_of_a_sheet_are_not_guessed_at(tmp_path):
+    book, path = openpyxl.Workbook(), tmp_path / "t.xlsx"
+    rows = [
+        [1.125, "a", "1,5"],
+        [-0.00001, 1.125, "2"],
+        [1234567.5, 3, "3,25"],
+        ["2,5", 4, 1.125],
+        ["7", 5, 2],
+    ]
+    for row in [["pay", "code", "rate"], *rows]:
+        book.active.append(row)
+    book.save(path)
+    for decimal in (None, ","):
+        frame = _io.read(path, decimal=decimal).frame
+        assert frame["pay"].tolist() == [1.125, -0.00001, 1234567.5, 2.5, 7]
+        assert frame["rate"].tolist() == [1.5, 2, 3.25, 1.125, 2]
+        assert frame["code"].tolist() == ["a", "1.125", "3", "4", "5"]
+
+
 def test_a_sheet_can_be_asked_for(workbook):
     assert _io.read(workbook, sheet="2").document.notes == (
         "the names of the columns are in row 4 (--header-row)",

@@ -1,10 +1,12 @@
 """Excel workbooks: one sheet is read, and the workbook is written again with some of its cells changed."""
 
 import io
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from zipfile import BadZipFile
 
@@ -133,7 +135,13 @@ class ExcelDocument(Document):
         if asked in (None, "numeric") and is_numeric and series.notna().any():
             return series, Inferred("numeric")
         place = lambda row: f"row {self.row_number(row)} of the sheet"  # noqa: E731
-        return read_cells(texts_of(cells), name, asked, self.missing, place, self.style, expected)
+        how = self.missing, place, self.style, expected
+        if asked == "category":
+            return read_cells(texts_of(cells), name, asked, *how)
+        series, inferred = read_cells(texts_of(cells.map(_exact)), name, asked, *how)
+        if inferred.kind == "category":
+            series, _ = read_cells(texts_of(cells), name, "category", *how)
+        return series, inferred
 
     def row_number(self, row: int) -> int:
         """Return the number of a row in the sheet."""
@@ -163,6 +171,14 @@ class ExcelDocument(Document):
         file = io.BytesIO()
         book.save(file)
         return file.getvalue()
+
+
+def _exact(cell: Any) -> Any:
+    """Return a number with decimals as a text that has no decimal sign to guess: 1.125 is 1125e-3."""
+    if not isinstance(cell, float) or not math.isfinite(cell) or cell.is_integer():
+        return cell
+    sign, digits, exponent = Decimal(repr(cell)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
 
 
 def _parse(book: Any, name: str) -> pd.DataFrame:
