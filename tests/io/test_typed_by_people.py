@@ -1,5 +1,6 @@
 """Files as people have them: currency, commas, dates, blanks, titles, sheets and encodings."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -178,6 +179,41 @@ def test_an_edit_puts_in_the_text_of_the_reference_row(tmp_path):
     assert source.to_bytes(path, edits).decode() == (
         'sex,pay,start\nM ,"€41,000",09.11.2022\nM ,"€41,000",09.11.2022\n'
     )
+
+
+def test_a_value_of_no_reference_row_is_copied_from_a_cell_that_holds_it_or_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("pay;rate;start;n\n3,25;45%;09.11.2022;1\n1,5;50%;13.12.2022;2\n1,5;50%;13.12.2022;\n")
+    source = _io.read(path)
+    edits = edits_of(source, [(1, "pay", 0), (1, "rate", 0), (1, "start", 0), (1, "n", 0)])
+    # As of a ledger that was made of another table.
+    edits = replace(edits, reference=np.full(4, 99))
+    assert source.to_bytes(path, edits).decode().splitlines()[2] == "3,25;45%;09.11.2022;1"
+    for k, new in enumerate([7.5, 46, pd.Timestamp("2022-11-10"), 3.125]):
+        name = str(edits.column[k])
+        one = replace(edits_of(source, [(1, name, 0)]), new=[new])
+        with pytest.raises(FileFormatError, match=f"column '{name}' .* which no cell of it holds"):
+            source.to_bytes(path, one)
+        assert len(source.to_bytes("t.parquet", one)) > 0
+    assert (
+        source.to_bytes(path, replace(edits_of(source, [(1, "n", 0)]), new=[7])).decode().splitlines()[2]
+        == "1,5;50%;13.12.2022;7"
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx"])
+def test_words_that_count_as_missing_are_written_in_every_format(tmp_path, ending):
+    path, out = tmp_path / "t.csv", tmp_path / f"out.{ending}"
+    cells = [*map(str, range(30)), "unknown", "NA", "n.a."]
+    path.write_text("\n".join(["sex,pay", *(f"f,{cell}" for cell in cells)]))
+    source = _io.read(path)
+    assert source.inferred["pay"].kind == "numeric"
+    out.write_bytes(source.to_bytes(out, edits_of(source, [(0, "pay", 29), (1, "pay", 30), (31, "pay", 5)])))
+    written = (
+        pd.read_parquet(out) if ending == "parquet" else pd.read_excel(out, keep_default_na=False, dtype=str)
+    )
+    expected = ["29", "unknown", *cells[2:31], "5", "n.a."]
+    assert written["pay"].tolist() == expected
 
 
 @pytest.mark.parametrize(

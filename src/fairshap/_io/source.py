@@ -16,13 +16,14 @@ import pandas as pd
 
 from fairshap import datasets
 from fairshap._files import Pathlike
-from fairshap._frames import Kind
+from fairshap._frames import Kind, is_missing
 from fairshap._io.document import (
     DELIMITERS,
     Changes,
     Document,
     Format,
     Inferred,
+    cell_text,
     compress,
     decompress,
     format_of,
@@ -68,13 +69,18 @@ class Source:
         """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
 
         In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
-        ``007`` stays ``007``. In another format the values are written.
+        ``007`` stays ``007``. In another format the values are written, and as text a column in which words
+        count as missing.
         """
-        form = self.format_for(path)
-        content = self.document.to_bytes(self._changes(edits)) if form == self.document.format else None
+        form, changes = self.format_for(path), self._changes(edits)
+        content = None
+        if form == self.document.format:
+            self._check_written(changes)
+            content = self.document.to_bytes(changes)
         if content is None:
             frame = self._whole_frame()
-            content = frame_to_bytes(frame if edits is None else edits.apply(frame), form)
+            frame = frame if edits is None else edits.apply(frame)
+            content = frame_to_bytes(frame.assign(**self._worded(changes)), form)
         return content if os.fspath(path) == "-" else compress(content, Path(path))
 
     def format_for(self, path: Pathlike) -> Format:
@@ -91,6 +97,19 @@ class Source:
                 with suppress(FileFormatError):
                     columns[name] = self.document.column(position, None)[0]
         return pd.DataFrame(columns, self.frame.index, copy=False)
+
+    def _worded(self, changes: Changes) -> dict[str, list[Any]]:
+        """Return the texts, with changes made, of columns in which words count as missing."""
+        columns = {}
+        for name, inferred in self.inferred.items():
+            if any(note.topic == "missing" for note in inferred.notes):
+                position = self.document.names.index(name)
+                texts = self.document.column(position, "category")[0].tolist()
+                columns[name] = [None if is_missing(text) else text for text in texts]
+                for k in np.flatnonzero(changes.columns == position):
+                    origin, new = changes.origins[k], changes.values[k]
+                    columns[name][changes.rows[k]] = texts[origin] if origin >= 0 else cell_text(new) or None
+        return columns
 
     def _changes(self, edits: Edits | None) -> Changes:
         """Return what the ledger changes, having made sure that it belongs to this table."""
@@ -109,10 +128,30 @@ class Source:
             for k, value in zip(chosen, found, strict=True):
                 if same_value(value, edits.new[k]):
                     origins[k] = edits.reference[k]
+            # Else from any row that holds it: a number or a date has the form of its column.
+            chosen = np.flatnonzero((columns == column) & (origins < 0))
+            if len(chosen) and self.inferred[self.document.names[column]].kind == "numeric":
+                values = self.frame[self.document.names[column]].drop_duplicates().dropna()
+                rows = dict(zip(values.tolist(), values.index.tolist(), strict=True))
+                origins[chosen] = [rows.get(edits.new[k], -1) for k in chosen]
         # Of several edits of one cell the last counts.
         last = {cell: k for k, cell in enumerate(zip(edits.row.tolist(), columns.tolist(), strict=True))}
         kept = np.array(sorted(last.values()), dtype=np.int64)
         return Changes(edits.row[kept], columns[kept], origins[kept], [edits.new[k] for k in kept])
+
+    def _check_written(self, changes: Changes) -> None:
+        """Raise an error if a value is to be written that the file would write in a way of its own."""
+        has_comma = any(inferred.decimal == "," for inferred in self.inferred.values())
+        for k in np.flatnonzero(changes.origins < 0):
+            name, value = self.document.names[changes.columns[k]], changes.values[k]
+            is_typed = any(note.topic in ("numbers", "dates") for note in self.inferred[name].notes)
+            has_decimals = isinstance(value, float) and not value.is_integer()
+            if not is_missing(value) and (is_typed or (has_comma and has_decimals)):
+                raise FileFormatError(
+                    f"column {name!r} of {self.name!r} is to get {value}, which no cell of it holds: it is "
+                    "not known how the file writes it. Write the table to another format, such as .parquet, "
+                    "where numbers and dates need no form."
+                )
 
 
 def read(
