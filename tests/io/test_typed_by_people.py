@@ -1,7 +1,9 @@
 """Files as people have them: currency, commas, dates, blanks, titles, sheets and encodings."""
 
+import io
 from dataclasses import replace
 from datetime import datetime
+from zipfile import ZipFile
 
 import numpy as np
 import openpyxl
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from fairshap import _io
 from fairshap._io.document import count_footers, find_header
 from fairshap._io.forms import Style, read_dates, read_numbers
+from fairshap._io.frames import frame_to_bytes
 from fairshap.exceptions import FileFormatError, InputError
 from tests.conftest import examples
 from tests.io.conftest import edits_of
@@ -378,6 +381,15 @@ def test_numbers_of_a_sheet_are_not_guessed_at(tmp_path):
         assert frame["pay"].tolist() == [1.125, -0.00001, 1234567.5, 2.5, 7]
         assert frame["rate"].tolist() == [1.5, 2, 3.25, 1.125, 2]
         assert frame["code"].tolist() == ["a", "1.125", "3", "4", "5"]
+
+
+def test_a_workbook_does_not_tell_when_it_was_written(workbook):
+    source = _io.read(workbook)
+    for content in (source.to_bytes("t.xlsx"), frame_to_bytes(source.frame, "excel")):
+        with ZipFile(io.BytesIO(content)) as archive:
+            assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        properties = openpyxl.load_workbook(io.BytesIO(content)).properties
+        assert properties.created == properties.modified == datetime(1980, 1, 1)
 
 
 def test_a_sheet_can_be_asked_for(workbook):

@@ -23,7 +23,7 @@ from fairshap._io.document import (
     tell_footers,
 )
 from fairshap._io.forms import Style
-from fairshap._io.frames import texts_of
+from fairshap._io.frames import texts_of, without_times
 from fairshap._io.kinds import read_cells
 from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._typing import Ints
@@ -170,7 +170,7 @@ class ExcelDocument(Document):
                 cell.data_type = "s"
         file = io.BytesIO()
         book.save(file)
-        return file.getvalue()
+        return without_times(file.getvalue())
 
 
 def _exact(cell: Any) -> Any:

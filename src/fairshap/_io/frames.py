@@ -3,6 +3,7 @@
 import io
 import re
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from fairshap.exceptions import FileFormatError
 
 # Stands for a missing cell where an empty text is a value.
 _ABSENT = "\0"
+# When a workbook was written, if anybody asks.
+_TIME = b"1980-01-01T00:00:00Z"
 
 
 class ParquetDocument(Document):
@@ -148,6 +151,19 @@ def texts_of(cells: pd.Series) -> Any:
     return pa.chunked_array([pa.array(map(cell_text, cells), pa.string())])
 
 
+def without_times(workbook: bytes) -> bytes:
+    """Return a workbook that does not tell when it was written: the same table makes the same file."""
+    file = io.BytesIO()
+    with ZipFile(io.BytesIO(workbook)) as old, ZipFile(file, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "docProps/core.xml":
+                content = re.sub(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*", rb"\g<1>" + _TIME, content)
+            # An entry without a date has the first that there is, 1980-01-01.
+            new.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+    return file.getvalue()
+
+
 def frame_to_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
     """Return a frame, without its index, as a file of any format."""
     file = io.BytesIO()
@@ -165,6 +181,7 @@ def frame_to_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
             for cell in (cell for row in writer.book.active for cell in row if cell.data_type == "f"):
                 # A text that begins with "=" is not to become a formula.
                 cell.data_type = "s"
+        return without_times(file.getvalue())
     else:
         frame.to_csv(file, sep=DELIMITERS[format], index=False, lineterminator="\n")
     return file.getvalue()
