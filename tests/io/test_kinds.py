@@ -146,7 +146,7 @@ def test_texts_that_may_be_codes_are_not_missing_numbers():
     (note,) = inferred.notes
     assert note == (
         "check",
-        "'V57', 'E909', 'V58' do not fit the numbers or dates, so all are text; if missing, give --missing",
+        "all are text, as these are no numbers or dates: 'V57', 'E909', 'V58'; if missing, give --missing",
     )
     series, inferred = infer(*cells, missing=MISSING | {"V57", "E909", "V58"})
     assert (inferred.kind, series.isna().sum()) == ("numeric", 3)

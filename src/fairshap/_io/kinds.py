@@ -148,7 +148,8 @@ def _tell_mixed(others: Any) -> tuple[Note, ...]:
     texts = listing(others.to_pylist(), limit=3)
     return (
         Note(
-            "check", f"{texts} do not fit the numbers or dates, so all are text; if missing, give --missing"
+            "check",
+            f"all are text, as these are no numbers or dates: {texts}; if missing, give --missing",
         ),
     )
 
