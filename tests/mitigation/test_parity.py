@@ -1,6 +1,7 @@
 """Weights and the rule by formula on tables: limits, libraries, missing attributes, pipelines, errors."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -157,6 +158,19 @@ def test_scores_rise_with_the_margin_and_agree_with_the_prediction():
     assert score.min() >= 0
     assert (np.diff(score[np.argsort(margin), 1]) >= 0).all()
     assert_array_equal(model.predict(D.X), (score[:, 1] > 0.5).astype(int))
+
+
+@pytest.mark.parametrize("gap", ["equal_opportunity", "predictive_equality"])
+def test_scores_stay_from_0_to_1_where_a_weight_is_negative(gap):
+    model = ProxyCorrection(LogisticRegression(), **WHO, strengths={gap: 8.0})
+    model.fit(D.X, D.y)
+    assert model.rule_weights_.min() < -0.5
+    # Rows of whom group and label are certain.
+    certain = np.eye(4).reshape(4, 2, 2)
+    model.model_ = SimpleNamespace(joint=lambda X: certain[np.arange(len(X)) % 4])
+    scores = model.predict_proba(D.X)
+    assert scores.min() == 0 and scores.max() == 1
+    assert_array_equal(scores[:, 1] > 0.5, model.predict(D.X) == 1)
 
 
 @pytest.mark.parametrize("kind", BOTH)
