@@ -17,7 +17,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, datasets, metrics
+from fairshap import (
+    Explainer,
+    FairSHAP,
+    FairSHAPClassifier,
+    FairSHAPRegressor,
+    NearestMatcher,
+    datasets,
+    metrics,
+)
 from fairshap.exceptions import InputError, ModelError, TargetError
 from fairshap.mitigation import (
     CorrelationRemover,
@@ -313,6 +321,26 @@ def test_weights_multiply_those_of_rows_and_counterfactuals():
     model.fit(D.X, D.y, sample_weight=given)
     assert model.weights_.sample_weight_.sum() == pytest.approx(given.sum())
     assert len(model.weights_.sample_weight_) == 300 + len(model.repair_.counterfactual_of_)
+
+
+def test_strengths_are_not_searched_on_folds_that_share_copies_of_rows():
+    model = FairSHAPClassifier(repair(counterfactuals="edited"), drop_sensitive=False).fit(D.X, D.y)
+    assert len(model.repair_.counterfactual_of_)
+    assert model.weights_ is None
+    with pytest.raises(InputError, match="counterfactuals='edited' of the repair") as caught:
+        model.set_params(weights=ParityWeigher()).fit(D.X, D.y)
+    assert caught.value.parameter == "weights"
+    model.set_params(weights=ParityWeigher(**QUICK)).fit(D.X, D.y)
+    assert len(model.weights_.sample_weight_) == 300 + len(model.repair_.counterfactual_of_)
+
+
+def test_the_positive_label_of_the_explainer_is_that_of_the_weights():
+    fair = repair(explainer=Explainer(positive=0))
+    for weights, positive in ((ParityWeigher(**QUICK), 0), (ParityWeigher(positive=1, **QUICK), 1)):
+        model = FairSHAPClassifier(fair, weights=weights).fit(D.X, D.y)
+        assert model.weights_.frame()["label"].tolist() == [positive, 1 - positive] * 2
+    auto = FairSHAPClassifier(fair)._weigher(fair, LogisticRegression())
+    assert auto.positive == 0
 
 
 def test_an_attribute_beside_the_table_is_weighed_by():
