@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from fairshap._crossval.folds import strata_of
 from fairshap._frames import open_store
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Problem, read_target
 from fairshap._typing import Native
+from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import InputError, ModelError, PooledGroupsWarning
 from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
@@ -40,7 +41,8 @@ class _FairSHAPPredictor(Routed, Trainer):
         X, y : data frame or array, array-like
             The training table, whose categories need no encoding, and its target: labels or numbers.
         sensitive_features : array-like, optional
-            The sensitive attribute, if it is not a column of X. Only the explained model sees it.
+            The sensitive attribute, if it is not a column of X. Only the explained model sees it. It is also
+            passed to the fit of an estimator that takes it, as :class:`mitigation.ReductionClassifier`.
         sample_weight : array-like, optional
             Weights for both fits; an error if the estimator does not take them.
         """
@@ -66,7 +68,7 @@ class _FairSHAPPredictor(Routed, Trainer):
                 self._remover = remover.fit_for(estimator, X)
             if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
                 beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
-                if isinstance(weigher, ParityWeigher) and not len(repair.counterfactual_of_):
+                if isinstance(weigher, ParityWeigher):
                     # On repaired rows every model looks fairer than it is.
                     self.weights_ = weigher._fit(weigher._read(X_fair, values, **beside), judged=X)
                 else:
@@ -74,7 +76,12 @@ class _FairSHAPPredictor(Routed, Trainer):
                 weights = self.weights_.sample_weight_
         if self._remover is not None:
             X_fair = self._remover.transform(X_fair)
-        if self.weights_ is not None or sample_weight is None:
+        if sensitive_features is not None and has_fit_parameter(estimator, "sensitive_features"):
+            # It holds the groups alike, and predicts without the attribute too.
+            own = self._fit_params(weights) if self.weights_ is None else {"sample_weight": weights}
+            beside = {"sensitive_features": sensitive_features, **own}
+            self.estimator_ = fit_model(estimator, X_fair, values, beside)
+        elif self.weights_ is not None or sample_weight is None:
             if self.weights_ is None and weighing and weights is not None and np.ptp(weights) > 0:
                 weighing.warn_of_repeats()
             self.estimator_ = fit_weighted(estimator, X_fair, values, weights, weighing)
@@ -180,8 +187,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
         :class:`mitigation.ParityWeigher`. Its attribute is that of the repair and its estimator this one,
         unless it has its own. "auto" is a ``ParityWeigher``, and None for more than two labels, for an
-        estimator without probabilities or that takes no weights, and for fewer than three rows of a label in
-        a group.
+        estimator without probabilities or that takes no weights, for fewer than three rows of a label in a
+        group, and beside counterfactuals, where strengths cannot be searched on folds.
     drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
@@ -241,7 +248,19 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
                 parameter="weights",
             )
         weigher = ParityWeigher(random_state=repair.random_state) if self._is_auto else clone(self.weights)
+        if isinstance(weigher, ParityWeigher) and repair.counterfactuals is not None:
+            # Without the column a row and its counterfactual are copies, and would be in different folds.
+            if self._is_auto:
+                return None
+            if weigher.strengths is None:
+                raise InputError(
+                    f"weights={self.weights!r} searches strengths on folds, which "
+                    f"counterfactuals={repair.counterfactuals!r} of the repair would tell of each other. Give "
+                    "ParityWeigher strengths, or leave out the counterfactuals.",
+                    parameter="weights",
+                )
         own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}
+        own["positive"] = make_explainer(repair.explainer).positive
         known = weigher.get_params(deep=False)
         return weigher.set_params(**{k: v for k, v in own.items() if k in known and known[k] is None})
 

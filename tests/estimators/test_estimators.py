@@ -246,7 +246,9 @@ def test_in_a_pipeline_rows_are_edited_at_fit_and_never_at_predict():
     sampler = FairSHAP(XGBClassifier(**QUICK), **SETTING)
     pipeline = make_sampling_pipeline(sampler, fairshap.ColumnEncoder(), XGBClassifier(**QUICK))
     pipeline.fit(D.X, D.y)
-    classifier = FairSHAPClassifier(FairSHAP(XGBClassifier(**QUICK), **SETTING)).fit(D.X, D.y)
+    # Repaired only: a pipeline neither weights the rows nor drops the column.
+    repair = FairSHAP(XGBClassifier(**QUICK), **SETTING)
+    classifier = FairSHAPClassifier(repair, weights=None, drop_sensitive=False).fit(D.X, D.y)
     assert_allclose(pipeline.predict_proba(D.X), classifier.predict_proba(D.X))
     assert isinstance(pipeline, SamplingPipeline)
 
@@ -353,7 +355,7 @@ def test_metadata_is_routed():
         inner = Recorder().set_fit_request(sample_weight=True)
         encoded = Pipeline([("encode", fairshap.ColumnEncoder()), ("model", inner)])
         classifier = (
-            FairSHAPClassifier(FairSHAP(encoded, privileged="a", random_state=0))
+            FairSHAPClassifier(FairSHAP(encoded, privileged="a", random_state=0), weights=None)
             .set_fit_request(sensitive_features=True, sample_weight=True)
             .set_score_request(sample_weight=False)
         )

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -103,3 +105,11 @@ def test_nothing_that_was_given_is_changed():
     pd.testing.assert_frame_equal(X, D.X)
     pd.testing.assert_series_equal(y, D.y)
     assert (weights == 1).all()
+
+
+def test_a_saved_augmenter_tells_nothing_of_single_rows():
+    augmenter = CounterfactualAugmenter(**WHO).fit(D.X, D.y)
+    loaded = pickle.loads(pickle.dumps(augmenter))  # noqa: S301 - written here
+    assert len(augmenter.sample_weight_) == 2 * len(augmenter.counterfactual_of_)
+    assert not {"sample_weight_", "counterfactual_of_"} & set(vars(loaded))
+    assert loaded.get_params() == augmenter.get_params()

@@ -1,6 +1,7 @@
 """Weights and the rule by formula on tables: limits, libraries, missing attributes, pipelines, errors."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,15 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
-from fairshap import FairSHAP, FairSHAPClassifier, FairSHAPRegressor, NearestMatcher, datasets, metrics
+from fairshap import (
+    Explainer,
+    FairSHAP,
+    FairSHAPClassifier,
+    FairSHAPRegressor,
+    NearestMatcher,
+    datasets,
+    metrics,
+)
 from fairshap.exceptions import InputError, ModelError, TargetError
 from fairshap.mitigation import (
     CorrelationRemover,
@@ -159,6 +168,19 @@ def test_scores_rise_with_the_margin_and_agree_with_the_prediction():
     assert_array_equal(model.predict(D.X), (score[:, 1] > 0.5).astype(int))
 
 
+@pytest.mark.parametrize("gap", ["equal_opportunity", "predictive_equality"])
+def test_scores_stay_from_0_to_1_where_a_weight_is_negative(gap):
+    model = ProxyCorrection(LogisticRegression(), **WHO, strengths={gap: 8.0})
+    model.fit(D.X, D.y)
+    assert model.rule_weights_.min() < -0.5
+    # Rows of whom group and label are certain.
+    certain = np.eye(4).reshape(4, 2, 2)
+    model.model_ = SimpleNamespace(joint=lambda X: certain[np.arange(len(X)) % 4])
+    scores = model.predict_proba(D.X)
+    assert scores.min() == 0 and scores.max() == 1
+    assert_array_equal(scores[:, 1] > 0.5, model.predict(D.X) == 1)
+
+
 @pytest.mark.parametrize("kind", BOTH)
 def test_libraries_arrays_and_an_attribute_beside_the_table_give_the_same(kind, library):
     expected = kind(LogisticRegression(), **WHO, random_state=0).fit(D.X, D.y)
@@ -299,6 +321,26 @@ def test_weights_multiply_those_of_rows_and_counterfactuals():
     model.fit(D.X, D.y, sample_weight=given)
     assert model.weights_.sample_weight_.sum() == pytest.approx(given.sum())
     assert len(model.weights_.sample_weight_) == 300 + len(model.repair_.counterfactual_of_)
+
+
+def test_strengths_are_not_searched_on_folds_that_share_copies_of_rows():
+    model = FairSHAPClassifier(repair(counterfactuals="edited"), drop_sensitive=False).fit(D.X, D.y)
+    assert len(model.repair_.counterfactual_of_)
+    assert model.weights_ is None
+    with pytest.raises(InputError, match="counterfactuals='edited' of the repair") as caught:
+        model.set_params(weights=ParityWeigher()).fit(D.X, D.y)
+    assert caught.value.parameter == "weights"
+    model.set_params(weights=ParityWeigher(**QUICK)).fit(D.X, D.y)
+    assert len(model.weights_.sample_weight_) == 300 + len(model.repair_.counterfactual_of_)
+
+
+def test_the_positive_label_of_the_explainer_is_that_of_the_weights():
+    fair = repair(explainer=Explainer(positive=0))
+    for weights, positive in ((ParityWeigher(**QUICK), 0), (ParityWeigher(positive=1, **QUICK), 1)):
+        model = FairSHAPClassifier(fair, weights=weights).fit(D.X, D.y)
+        assert model.weights_.frame()["label"].tolist() == [positive, 1 - positive] * 2
+    auto = FairSHAPClassifier(fair)._weigher(fair, LogisticRegression())
+    assert auto.positive == 0
 
 
 def test_an_attribute_beside_the_table_is_weighed_by():

@@ -154,6 +154,17 @@ def test_a_reduction_takes_the_attribute_beside_the_table(how):
     assert_array_equal(beside.predict_proba(rest), inside.predict_proba(D.X))
 
 
+@pytest.mark.parametrize("how", REDUCTIONS)
+def test_a_reduction_after_a_repair_is_told_the_attribute_beside_the_table(how):
+    rest, s = D.X.drop(columns="group"), D.X["group"]
+    repair = FairSHAP(MODEL, privileged="a", threshold=0.01, random_state=0)
+    reduction = ReductionClassifier(MODEL, privileged="a", random_state=0, **how)
+    model = FairSHAPClassifier(repair, reduction).fit(rest, D.y, sensitive_features=s)
+    X_fair, _ = repair.fit_resample(rest, D.y, sensitive_features=s)
+    expected = clone(reduction).fit(X_fair, D.y, sensitive_features=s)
+    assert_array_equal(model.predict_proba(rest), expected.predict_proba(rest))
+
+
 def test_every_library_gives_the_same_decisions(library):
     X, y = to_library(D.X, library), D.y.to_numpy()
     for peer in every_peer(QUICK):

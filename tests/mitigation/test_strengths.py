@@ -154,14 +154,18 @@ def test_strength_0_is_the_label_s_own_model_and_1_doubles_a_weight_or_makes_it_
         assert_allclose(margins(rows.joint, np.array([weights, weights]))[:, 1], rows.margins(weights))
 
 
+def joint_of(p, q):
+    """Return P(s, y | x) of P(y = 1 | x) and P(s = 1 | x), independent given x."""
+    return np.stack([1 - q, q], 1)[:, :, None] * np.stack([1 - p, p], 1)[:, None]
+
+
 def test_roc_auc_is_a_limit_too():
     rng = np.random.default_rng(0)
     n = 1500
     side = rng.integers(0, 2, n)
     q = np.clip(0.5 + 0.45 * (2 * side - 1) * rng.random(n), 0.01, 0.99)
     p = 1 / (1 + np.exp(-2 * rng.normal(size=n) - (2 * q - 1)))
-    joint = np.stack([np.stack([1 - p, p], 1) * (1 - q)[:, None], np.stack([1 - p, p], 1) * q[:, None]], 1)
-    rows = Posteriors(rng.random(n) < p, side.astype(np.int8), side, np.ones(n), joint)
+    rows = Posteriors(rng.random(n) < p, side.astype(np.int8), side, np.ones(n), joint_of(p, q))
     found = [
         rows.auc(
             rows.margins(
@@ -172,3 +176,35 @@ def test_roc_auc_is_a_limit_too():
     ]
     assert found[0] < rows.auc(rows.margins()) - 0.01 < found[1]
     assert found[1] >= rows.auc(rows.margins()) - 0.005
+
+
+@pytest.mark.parametrize("minimize", ["demographic_parity", "equal_opportunity", "equalized_odds"])
+def test_a_group_without_a_label_is_compared_in_its_other_rates(minimize):
+    rng = np.random.default_rng(0)
+    n = 600
+    group = rng.integers(0, 3, n)
+    side = (group == 0).astype(np.int8)
+    q = np.clip(0.2 + 0.6 * side + 0.1 * rng.normal(size=n), 0.01, 0.99)
+    p = 1 / (1 + np.exp(-2 * rng.normal(size=n) - (2 * q - 1)))
+    rows = Posteriors((rng.random(n) < p) & (group < 2), side, group, np.ones(n), joint_of(p, q))
+    predicted = rows.margins() > 0
+    found = rows.measure(predicted[:, None])
+    positive = [predicted[rows.positive & (group == k)].mean() for k in (0, 1)]
+    assert found["equal_opportunity"] == pytest.approx(abs(positive[0] - positive[1]))
+    negative = [predicted[~rows.positive & (group == k)].mean() for k in (0, 1, 2)]
+    assert found["predictive_equality"] == pytest.approx(np.ptp(negative))
+    assert strengths.search(rows, minimize, Limits(0.05, 0.05), False).any()
+
+
+@pytest.mark.parametrize("is_repaired", [False, True])
+def test_weights_that_widen_the_gap_they_should_narrow_are_not_accepted(is_repaired):
+    side, score = np.repeat([1, 0], 50).astype(np.int8), np.tile(np.arange(50) / 50, 2)
+
+    def favor(lead):
+        return score + lead * side - 0.5
+
+    # At strength 0 the gap is 0.2; that of the model before the repair, if there was one, is 0.3.
+    joint = joint_of(favor(0.2) * 0.7 + 0.5, np.full(100, 0.5))
+    rows = Posteriors(score > 0.5, side, 1 - side, np.ones(100), joint, favor(0.3) if is_repaired else None)
+    judge = strengths.Judge(rows, "demographic_parity", Limits(1.0, 1.0, 1e6))
+    assert [judge.accepts(favor(lead)) for lead in (0.1, 0.2, 0.25, 0.4)] == [True, True, False, False]

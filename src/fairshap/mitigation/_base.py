@@ -11,8 +11,15 @@ from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 
 
+# Pickled objects are without these.
+_OF_ROWS = ("sample_weight_", "counterfactual_of_")
+
+
 class Mitigator(BaseEstimator):
-    """The base of every mitigation: it holds the attribute and reads the groups as FairSHAP does."""
+    """The base of every mitigation: it holds the attribute and reads the groups as FairSHAP does.
+
+    Pickled, it is without ``sample_weight_`` and ``counterfactual_of_``, which tell of single rows.
+    """
 
     #: Whether the rows to predict must be transformed too, or the training rows only.
     transforms_test_rows: ClassVar[bool] = False
@@ -28,6 +35,9 @@ class Mitigator(BaseEstimator):
         who = {"sensitive": self.sensitive, "privileged": self.privileged}
         return Problem.read(X, **who, is_fitted=False, **options)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name not in _OF_ROWS}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -36,12 +46,9 @@ class Mitigator(BaseEstimator):
 
 
 class RowWeigher(Mitigator):
-    """Weights training rows. Pickled, it is without ``sample_weight_``, which tells of single rows."""
+    """Weights training rows."""
 
     sample_weight_: Floats
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "sample_weight_"}
 
 
 class RowTransformer(OneToOneFeatureMixin, TransformerMixin, Mitigator):

@@ -92,7 +92,7 @@ class _ParitySearch(Mitigator):
 
     @property
     def out_of_fold_(self) -> pd.DataFrame | None:
-        """Accuracy, ROC AUC and gaps of out-of-fold predictions; None if strengths were given."""
+        """Accuracy, ROC AUC and gaps of out-of-fold predictions; None if nothing was predicted so."""
         check_is_fitted(self)
         # A frame of its own would keep the estimator from being saved by skops.
         return None if self._measured is None else pd.DataFrame(self._measured).set_index("rule")
@@ -183,24 +183,23 @@ class ParityWeigher(_ParitySearch, RowWeigher):
     def _fit(self, problem: Problem, judged: Native | None = None) -> Self:
         """Choose by what models of the rows do on recorded rows, ``judged``, if these are repaired."""
         if self.strengths is not None:
-            return self._weigh(problem, None)
+            return self._weigh(problem)
         learner, seed = self._learner(problem, judged), draw_seed(self.random_state)
         posteriors = learner.cross_fit(self.n_folds, seed)[0]
         return self._weigh(problem, posteriors, partial(learner.retrain, n_folds=self.n_folds, seed=seed))
 
-    def _weigh(self, problem: Problem, posteriors: Posteriors | None, retrain: Retrain | None = None) -> Self:
-        """Weight the rows; their posteriors are None if the strengths are given."""
+    def _weigh(
+        self, problem: Problem, posteriors: Posteriors | None = None, retrain: Retrain | None = None
+    ) -> Self:
+        """Weight the rows, with the given strengths unless there are posteriors and a way to retrain."""
         strata, strengths = _Strata(problem), self._strengths(posteriors)
         self.n_fits_, self._measured = 0, None
-        if posteriors is not None:
+        if posteriors is not None and retrain is not None:
             self.n_fits_ = (3 if posteriors.reference is None else 4) * self.n_folds
-            neutral = posteriors.neutral
-            score = posteriors.margins(strata.weights(strengths))
-            if retrain is not None:
-                judge = Judge(posteriors, neutral, self.minimize, self._limits())
-                strengths, score = self._confirm(strata, strengths, judge, retrain)
+            judge = Judge(posteriors, self.minimize, self._limits())
+            strengths, score = self._confirm(strata, strengths, judge, retrain)
             after = score if strengths.any() else posteriors.margins()
-            self._measured = posteriors.measured({"before": neutral, "after": after})
+            self._measured = posteriors.measured({"before": posteriors.neutral, "after": after})
         self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
         factors = strata.factors(strengths)
         self.sample_weight_, self.factors_ = strata.weigh(factors), factors[::-1]
@@ -210,7 +209,7 @@ class ParityWeigher(_ParitySearch, RowWeigher):
     def _confirm(
         self, strata: "_Strata", strengths: Floats, judge: Judge, retrain: Retrain
     ) -> tuple[Floats, Floats]:
-        """Halve strengths until models that are trained with the weights keep within the limits out of fold.
+        """Halve strengths until a model trained with the weights narrows the gap within limits out of fold.
 
         A model that learns the group badly learns more from weights than its posteriors tell.
         """
@@ -350,8 +349,10 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
         They rise with the margin of the rule; at strength 0 they are the estimator's probabilities.
         """
         margin, weights = self._margin(X), self.rule_weights_
-        most = np.where(margin > 0, np.abs(weights[:, 1]).max(), np.abs(weights[:, 0]).max())
-        score = 0.5 + margin / (2 * most)
+        # No row can have a larger margin; a negative weight of one label counts as one of the other.
+        highest, lowest = (max(weights[:, label].max(), -weights[:, 1 - label].min()) for label in (1, 0))
+        most = np.where(margin > 0, highest, lowest)
+        score = 0.5 + np.divide(margin, 2 * most, out=np.zeros_like(margin), where=margin != 0)
         scores = np.column_stack([1 - score, score])
         return scores if self._labels[1] == self.classes_[1] else scores[:, ::-1]
 

@@ -24,7 +24,7 @@ class Reweigher(RowWeigher):
     ----------
     strength : float, default=1.0
         The power of the weights: 0 leaves them 1, 2 squares them, which narrows the gap further. The total
-        weight of the rows is kept.
+        weight of the rows is kept, but not at strength 1 if a group has no rows of a label.
 
     Attributes
     ----------

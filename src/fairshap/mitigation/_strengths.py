@@ -156,7 +156,9 @@ class LabeledRows:
         chosen = (strata @ predicted).T.reshape(-1, *total.shape)
         correct = chosen[..., 1].sum(axis=1) + (total[:, 0] - chosen[..., 0]).sum(axis=1)
         compared = is_compared(np.bincount(self.group[self.group >= 0]))
-        gaps = np.ptp(_rates(chosen, total)[:, np.flatnonzero(compared)], axis=1)
+        # A group without rows of a label has no such rate (NaN) and is not compared in it.
+        by_group = _rates(chosen, total)[:, np.flatnonzero(compared)]
+        gaps = np.fmax.reduce(by_group, axis=1) - np.fmin.reduce(by_group, axis=1)
         sides = np.array([side == 0, side == 1], dtype=np.float64)
         by_side = _rates(sides @ chosen, sides @ total)
         found = {"accuracy": correct / self.weight.sum(), "signed": by_side[:, 1] - by_side[:, 0]}
@@ -221,11 +223,14 @@ class Posteriors(LabeledRows):
 
 
 class Judge:
-    """Says which rules keep within the limits, against the rule of strength 0, and which is the best."""
+    """Says which rules keep within the limits."""
 
-    def __init__(self, rows: LabeledRows, neutral: Floats, minimize: Minimize, limits: Limits) -> None:
+    def __init__(self, rows: Posteriors, minimize: Minimize, limits: Limits) -> None:
         self.rows, self.minimize, self.limits = rows, minimize, limits
+        neutral = rows.neutral
         before = rows.measure(neutral[:, None] > 0)
+        #: The gap to make small, at strength 0.
+        self.gap = float(rows.measure(rows.margins()[:, None] > 0)[minimize][0])
         self.least_accuracy = float(before["accuracy"][0]) - limits.accuracy
         self.least_auc = rows.auc(neutral) - limits.auc
         self.most = {
@@ -247,9 +252,10 @@ class Judge:
         return np.asarray(allowed)
 
     def accepts(self, score: Floats) -> bool:
-        """Say whether a rule, by its score, keeps within all limits."""
+        """Say whether a rule, by its score, keeps within all limits and widens no gap that it is to narrow."""
         found = self.rows.measure(score[:, None] > 0)
-        return bool(self.within(found)[0]) and self.rows.auc(score) >= self.least_auc
+        is_narrower = bool(found[self.minimize][0] <= self.gap + _ROUNDING)
+        return is_narrower and bool(self.within(found)[0]) and self.rows.auc(score) >= self.least_auc
 
 
 def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clipped: bool) -> Floats:
@@ -257,7 +263,7 @@ def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clippe
 
     ``is_clipped`` makes negative weights 0, as for training.
     """
-    plane, judge = _PLANE[minimize], Judge(posteriors, posteriors.neutral, minimize, limits)
+    plane, judge = _PLANE[minimize], Judge(posteriors, minimize, limits)
 
     def best_of(points: Floats) -> Floats:
         if judge.own is not None:
