@@ -128,8 +128,7 @@ class Maker:
         return next((_AIMS[name] for name in weights_of(self.minimize) if name in _AIMS), _AIMS["dp"])
 
     def _one(self, name: str, model: Any, action: str) -> Candidate:
-        # An attribute beside the table is never needed to predict.
-        return Candidate(name, model, action, kind_of(model), needs_attribute(model) and not self.is_beside)
+        return Candidate(name, model, action, kind_of(model), needs_attribute(model, self.problem))
 
     def _weighed(self, name: str, method: Any, action: str, *, drop: bool = True) -> Candidate:
         """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
@@ -269,7 +268,9 @@ class Maker:
             made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
         model = ReductionClassifier(self._estimator, **params, method="grid_search", grid_size=10)
         made.append(self._one("grid search", model, reduction.format("GridSearch")))
-        for tol in () if self.is_beside else _TOLERANCES:
+        # Two rates can be made equal, and no more be held within a tolerance.
+        tolerances = (0.0,) if self._aim == "equalized_odds" else _TOLERANCES
+        for tol in () if self.is_beside else tolerances:
             model = ThresholdClassifier(self._estimator, **params, tol=tol)
             said = "Give each group a threshold of its own (fairlearn's ThresholdOptimizer)"
             made.append(self._one(f"thresholds by group {tol:g}", model, said))
