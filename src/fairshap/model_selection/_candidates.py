@@ -12,7 +12,6 @@ from fairshap._crossval import with_params
 from fairshap._crossval.ranking import Minimize, weights_of
 from fairshap._messages import check_choice, listing
 from fairshap._problem import Problem
-from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import Threshold
 from fairshap.edits._selectors import make_constraints
 from fairshap.estimators import FairSHAP
@@ -27,7 +26,7 @@ from fairshap.mitigation import (
     SensitiveRemover,
     ThresholdClassifier,
 )
-from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute
+from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
 #: The families of candidates; the baseline and dropping the column are always among them.
@@ -229,9 +228,7 @@ class Maker:
     ) -> Candidate:
         """Return the candidate that edits cells."""
         drop = drop and not self.is_beside
-        explainer = clone(make_explainer(self.template.explainer)).set_params(game=game)
-        if self.positive is not None:
-            explainer.set_params(positive=self.positive)
+        explainer = with_positive(self.template.explainer, self.positive).set_params(game=game)
         chosen = {
             "selector": Threshold(threshold, relative=True),
             "explainer": explainer,

@@ -14,6 +14,8 @@ from fairshap._crossval.trials import draw_seed
 from fairshap._problem import Problem
 from fairshap._problem.groups import known_values
 from fairshap._problem.problem import find_columns
+from fairshap.attribution import Explainer
+from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP
 from fairshap.mitigation import (
     CounterfactualAugmenter,
@@ -54,6 +56,12 @@ def as_classifier(method: Any, estimator: Any) -> Any:
     if isinstance(method, FairSHAP):
         return FairSHAPClassifier(method, estimator, weights=None, drop_sensitive=False)
     return method if hasattr(method, "predict") else MitigatedClassifier(method, estimator)
+
+
+def with_positive(explainer: Any, positive: Any) -> Explainer:
+    """Return a copy of an explainer, or the default one, that knows which label is positive."""
+    made = clone(make_explainer(explainer))
+    return made if positive is None else made.set_params(positive=positive)
 
 
 def kind_of(model: Any) -> str:
@@ -99,6 +107,7 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
     """
     if model is None:
         return Trial(name)
+    _check_groups(model, cv)
     model = _in_parts(model, len(cv.problem.columns))
     is_blind = not needs_attribute(model, cv.problem)
     if isinstance(model, FairSHAPClassifier):
@@ -109,6 +118,17 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
     elif isinstance(getattr(model, "method", None), ParityWeigher) and model.method.strengths is None:
         train = _train_weighed
     return Trial(name, train=partial(train, model), is_blind=is_blind)
+
+
+def _check_groups(model: Any, cv: CrossValidation) -> None:
+    """Raise an error if a classifier is about groups that the whole table does not have."""
+    params, known = model.get_params(), {repr((cv.problem.groups.name, cv.problem.privileged))}
+    for name, sensitive in () if cv.problem.added else params.items():
+        privileged = params.get(f"{name.removesuffix('sensitive')}privileged")
+        if name.split("__")[-1] != "sensitive" or sensitive is None or repr((sensitive, privileged)) in known:
+            continue
+        known.add(repr((sensitive, privileged)))
+        Problem.read(cv.problem.own.native, sensitive=sensitive, privileged=privileged, is_fitted=False)
 
 
 def _trial_of_repair(name: Any, model: FairSHAPClassifier, cv: CrossValidation, is_blind: bool) -> Trial:
@@ -149,11 +169,19 @@ def _in_parts(model: Any, n_columns: int) -> Any:
 
     What says nothing of that stays the very same object: by their identity estimators are shared.
     """
-    named = {
-        name: known_values(value, n_columns)
-        for name, value in model.get_params().items()
-        if name.split("__")[-1] == "privileged" and value is not None
-    }
+    params, named = model.get_params(), {}
+    for name, value in params.items():
+        if name.split("__")[-1] == "privileged" and value is not None:
+            # A method may be about another attribute, of more columns or fewer.
+            sensitive = params.get(f"{name.removesuffix('privileged')}sensitive")
+            width = (
+                len(sensitive)
+                if isinstance(sensitive, list)
+                else 1
+                if isinstance(sensitive, str)
+                else n_columns
+            )
+            named[name] = known_values(value, width)
     if not named:
         return model
     own = model.get_params(deep=False)
