@@ -105,7 +105,7 @@ def test_searches_share_only_what_is_alike():
 class Long(LogisticRegression):
     """A model whose repr says nothing of its parameters."""
 
-    def __repr__(self, N_CHAR_MAX=700):  # noqa: ARG002, N803
+    def __repr__(self, N_CHAR_MAX=700):
         return "Long(...)"
 
 
@@ -154,12 +154,14 @@ def test_rows_too_few_for_a_method_leave_it_out_and_a_wrong_call_is_told():
     with pytest.warns(SkippedWarning, match=r"Left out.*'searched' \(InputError: n_folds=5 is too many"):
         found = evaluate(few, labels, MODEL, methods={"baseline": None, "searched": weigher}, **quick)
     assert found.names == ("baseline",)
+    typo, wrong = (
+        {"baseline": None, "other": SensitiveRemover(sensitive="race", privileged="white")},
+        {"baseline": None, "other": ParityWeigher(MODEL, **SEX, minimize="everything")},
+    )
     with pytest.raises(GroupError, match="'white' does not occur in 'race'"):
-        other = SensitiveRemover(sensitive="race", privileged="white")
-        evaluate(X, Y, MODEL, methods={"baseline": None, "other": other}, **quick)
+        evaluate(X, Y, MODEL, methods=typo, **quick)
     with pytest.raises(InputError, match="minimize"):
-        other = ParityWeigher(MODEL, **SEX, minimize="everything")
-        evaluate(X, Y, MODEL, methods={"baseline": None, "other": other}, **quick)
+        evaluate(X, Y, MODEL, methods=wrong, **quick)
 
 
 def test_methods_know_which_label_is_positive():

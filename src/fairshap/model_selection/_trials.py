@@ -60,8 +60,10 @@ def as_classifier(method: Any, estimator: Any) -> Any:
 
 def with_positive(explainer: Any, positive: Any) -> Explainer:
     """Return a copy of an explainer, or the default one, that knows which label is positive."""
-    made = clone(make_explainer(explainer))
-    return made if positive is None else made.set_params(positive=positive)
+    made: Explainer = clone(make_explainer(explainer))
+    if positive is not None:
+        made.set_params(positive=positive)
+    return made
 
 
 def kind_of(model: Any) -> str:
@@ -206,7 +208,7 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
 
 
 class _Searched(NamedTuple):
-    """A search for strengths, unfitted: its table, its learner, the seed of its folds and a key of all that."""
+    """A search for strengths: its table, its learner, the seed of its folds, and a key of all that."""
 
     search: Any
     problem: Problem
