@@ -103,13 +103,14 @@ def test_weights_and_a_dropped_column_are_part_of_what_is_checked():
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.WorseModelWarning")
-def test_a_threshold_that_was_found_is_not_searched_again(monkeypatch):
-    d = datasets.make_biased(600, random_state=0)
+def test_a_threshold_is_found_on_the_training_part(monkeypatch):
+    d, seen = datasets.make_biased(400, random_state=0), []
+    found = lambda _, problem: seen.append(problem.own.n_rows) or 0.05  # noqa: E731
+    monkeypatch.setattr("fairshap._crossval.best_threshold", found)
     who = {"sensitive": d.sensitive, "privileged": d.privileged, "random_state": 0}
-    fitted = FairSHAP(LogisticRegression(), **who).fit(d.X, d.y)
-    fitted.set_params(threshold="auto")
-    monkeypatch.setattr("fairshap._crossval.best_threshold", None)
-    assert holdout_check(fitted, d.X, d.y).n_rows == 120
+    fitted = FairSHAP(LogisticRegression(), **who, threshold="auto").fit(d.X, d.y)
+    assert holdout_check(fitted, d.X, d.y, test_size=0.3).n_rows == 120
+    assert seen == [400, 280]
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.WorseModelWarning")

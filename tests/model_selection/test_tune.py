@@ -444,3 +444,16 @@ def test_the_families_are_all_there(tuning):
     assert set(FAMILIES) == {"plain", "weights", "cells", "corrections", "peers"}
     assert set(GAPS) <= set(MEASURES)
     assert len(tuning.frame()) > 30
+
+
+def test_a_measure_that_the_baseline_hardly_has_is_taken_as_it_is():
+    folds = {"baseline": judged(0.0, 0.8, 0.5), "other": judged(0.1, 0.8, 0.4)}
+    assert_allclose(ranked("dr", folds).value, [0.0, 0.1])
+
+
+def test_equalized_odds_can_be_minimized():
+    _, made = maker("equalized_odds")
+    thresholds = [one.model for one in made._peers() if one.kind == "thresholds by group"]
+    assert [one.tol for one in thresholds] == [0.0]
+    for one in thresholds:
+        one.fit(X, Y)

@@ -177,7 +177,7 @@ def test_what_cross_validates_says_it_once(twice):
     assert warned(lambda: FairSHAPClassifier(FairSHAP(model, **who, threshold="auto")).fit(X, y)) == 1
     assert warned(lambda: FairSHAP(model, **who).fit(X, y).report()) == 1
     quick = {**who, "n_folds": 2, "random_state": 0}
-    assert warned(lambda: fairshap.tune(X, y, model, **quick, thresholds=[0.05], n_repeats=1)) == 1
+    assert warned(lambda: fairshap.tune(X, y, model, **quick, candidates=["cells"], n_repeats=1)) == 1
     assert warned(lambda: fairshap.budget_curve(X, y, model, **quick, budgets=[0, 5])) == 1
     assert warned(lambda: fairshap.evaluate(X, y, model, **quick, methods=["baseline", "fairshap"])) == 1
 

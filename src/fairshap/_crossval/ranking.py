@@ -97,7 +97,7 @@ class Ranking:
         """
         columns = [_NAMES.index(name) for name in weights]
         levels = self.measures.values[:, columns]
-        unit = np.maximum(levels[0], _NOTHING)
+        unit = np.where(levels[0] > _NOTHING, levels[0], np.where(np.isnan(levels[0]), np.nan, 1.0))
         ratio = levels / unit
         share = np.array(list(weights.values())) / sum(weights.values())
         value = np.nan_to_num(ratio, nan=1.0) @ share

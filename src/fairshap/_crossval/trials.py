@@ -23,7 +23,14 @@ from fairshap._messages import Progress, listing, warn
 from fairshap._models import Weighing, is_frozen
 from fairshap._problem import Problem, warn_of_copies
 from fairshap._typing import Floats, Ints
-from fairshap.exceptions import InputError, MissingExtraError, ModelError, SkippedWarning, TargetError
+from fairshap.exceptions import (
+    GroupError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    SkippedWarning,
+    TargetError,
+)
 
 if TYPE_CHECKING:
     from fairshap.estimators import FairSHAP
@@ -44,8 +51,9 @@ _SAID = (
     exceptions.WeightsWarning,
 )
 
-# What is wrong with the call, and not with a trial.
+# What is wrong with the call, and not with a trial; but for rows of a fold that are too few for one.
 _WRONG_CALL = (InputError, MissingExtraError, Warning)
+_TOO_FEW, _DEALT = (GroupError, TargetError), (None, "n_folds", "cv")
 
 
 class Dropped(NamedTuple):
@@ -230,7 +238,7 @@ class CrossValidation:
                 try:
                     trained, n_fits = fold.train(trials[k])
                 except Exception as error:
-                    if not how.skip or trials[k].is_baseline or isinstance(error, _WRONG_CALL):
+                    if not how.skip or trials[k].is_baseline or _is_wrong_call(error):
                         raise
                     yield k, error
                 else:
@@ -271,6 +279,12 @@ class _Judged:
         self.predictions.append(predictions)
         self.n_edits.append(n_edits)
         self.n_fits = max(self.n_fits, n_fits)
+
+
+def _is_wrong_call(error: Exception) -> bool:
+    """Say whether an error is of the call. Groups and labels of the whole table have been checked by then."""
+    is_dealt = isinstance(error, InputError) and error.parameter in _DEALT
+    return isinstance(error, _WRONG_CALL) and not (is_dealt or isinstance(error, _TOO_FEW))
 
 
 def _rungs(n_folds: int, is_race: bool) -> Iterator[range]:

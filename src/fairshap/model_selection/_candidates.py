@@ -12,7 +12,6 @@ from fairshap._crossval import with_params
 from fairshap._crossval.ranking import Minimize, weights_of
 from fairshap._messages import check_choice, listing
 from fairshap._problem import Problem
-from fairshap.attribution._explanation import make_explainer
 from fairshap.edits import Threshold
 from fairshap.edits._selectors import make_constraints
 from fairshap.estimators import FairSHAP
@@ -27,7 +26,7 @@ from fairshap.mitigation import (
     SensitiveRemover,
     ThresholdClassifier,
 )
-from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute
+from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
 #: The families of candidates; the baseline and dropping the column are always among them.
@@ -128,8 +127,7 @@ class Maker:
         return next((_AIMS[name] for name in weights_of(self.minimize) if name in _AIMS), _AIMS["dp"])
 
     def _one(self, name: str, model: Any, action: str) -> Candidate:
-        # An attribute beside the table is never needed to predict.
-        return Candidate(name, model, action, kind_of(model), needs_attribute(model) and not self.is_beside)
+        return Candidate(name, model, action, kind_of(model), needs_attribute(model, self.problem))
 
     def _weighed(self, name: str, method: Any, action: str, *, drop: bool = True) -> Candidate:
         """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
@@ -230,9 +228,7 @@ class Maker:
     ) -> Candidate:
         """Return the candidate that edits cells."""
         drop = drop and not self.is_beside
-        explainer = clone(make_explainer(self.template.explainer)).set_params(game=game)
-        if self.positive is not None:
-            explainer.set_params(positive=self.positive)
+        explainer = with_positive(self.template.explainer, self.positive).set_params(game=game)
         chosen = {
             "selector": Threshold(threshold, relative=True),
             "explainer": explainer,
@@ -269,7 +265,9 @@ class Maker:
             made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
         model = ReductionClassifier(self._estimator, **params, method="grid_search", grid_size=10)
         made.append(self._one("grid search", model, reduction.format("GridSearch")))
-        for tol in () if self.is_beside else _TOLERANCES:
+        # Two rates can be made equal, and no more be held within a tolerance.
+        tolerances = (0.0,) if self._aim == "equalized_odds" else _TOLERANCES
+        for tol in () if self.is_beside else tolerances:
             model = ThresholdClassifier(self._estimator, **params, tol=tol)
             said = "Give each group a threshold of its own (fairlearn's ThresholdOptimizer)"
             made.append(self._one(f"thresholds by group {tol:g}", model, said))

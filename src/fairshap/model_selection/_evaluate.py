@@ -19,7 +19,7 @@ from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.edits._selectors import make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
-from fairshap.model_selection._trials import as_classifier, trial_of
+from fairshap.model_selection._trials import as_classifier, trial_of, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
 #: What each name of a method stands for.
@@ -128,7 +128,9 @@ def evaluate(
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
         own = {"estimator": estimator, "random_state": seed, "n_jobs": n_jobs, **params}
-        methods = {name: _make_method(name, who, own, is_beside) for name in names}
+        if positive is not None:
+            own["explainer"] = with_positive(own.get("explainer"), positive)
+        methods = {name: _make_method(name, who, own, is_beside, positive) for name in names}
     if not methods:
         raise InputError(f"methods is empty; name at least one of {listing(METHODS)}.", parameter="methods")
     read_by = {name: params[name] for name in ("explainer", "min_group_size") if name in params}
@@ -242,7 +244,9 @@ def budget_curve(
     return cv.run(trials, title="Curve", by="budget", **how).evaluation
 
 
-def _make_method(name: str, who: dict[str, Any], params: dict[str, Any], is_beside: bool) -> Any:
+def _make_method(
+    name: str, who: dict[str, Any], params: dict[str, Any], is_beside: bool, positive: Any
+) -> Any:
     """Return the mitigation method or classifier that a name stands for, None for the baseline."""
     check_choice(name, "methods", list(METHODS))
     if is_beside and name in _OF_COLUMN:
@@ -252,7 +256,7 @@ def _make_method(name: str, who: dict[str, Any], params: dict[str, Any], is_besi
             parameter="methods",
         )
     estimator, seed = params["estimator"], params["random_state"]
-    seeded = {**who, "random_state": seed}
+    seeded = {**who, "positive": positive, "random_state": seed}
     match name:
         case "baseline":
             return None

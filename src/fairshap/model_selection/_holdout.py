@@ -120,9 +120,6 @@ def holdout_check(
     X_train, y_train, beside, weight = (
         None if part is None else _safe_indexing(part, train) for part in parts
     )
-    known = getattr(getattr(repair, "repair_", repair), "threshold_", None)
-    if sampler.threshold == "auto" and known is not None:
-        sampler.set_params(threshold=known)
     given = {"sensitive_features": beside, "sample_weight": weight}
     with said_once():
         if isinstance(repair, FairSHAP):

@@ -1,9 +1,10 @@
 """Classifiers as trials of a cross-validation, which share what they can in a fold."""
 
+from collections.abc import Hashable
 from functools import partial
 from inspect import signature
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -12,6 +13,9 @@ from fairshap._crossval import CrossValidation, Trained, TrainingRows, Trial
 from fairshap._crossval.trials import draw_seed
 from fairshap._problem import Problem
 from fairshap._problem.groups import known_values
+from fairshap._problem.problem import find_columns
+from fairshap.attribution import Explainer
+from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP
 from fairshap.mitigation import (
     CounterfactualAugmenter,
@@ -54,6 +58,14 @@ def as_classifier(method: Any, estimator: Any) -> Any:
     return method if hasattr(method, "predict") else MitigatedClassifier(method, estimator)
 
 
+def with_positive(explainer: Any, positive: Any) -> Explainer:
+    """Return a copy of an explainer, or the default one, that knows which label is positive."""
+    made: Explainer = clone(make_explainer(explainer))
+    if positive is not None:
+        made.set_params(positive=positive)
+    return made
+
+
 def kind_of(model: Any) -> str:
     """Return what a classifier does, as one of the kinds; what is none of them is a formula."""
     if isinstance(model, FairSHAPClassifier):
@@ -67,18 +79,27 @@ def kind_of(model: Any) -> str:
 _RANDOMIZED = (ReductionClassifier, ThresholdClassifier)
 
 
-def needs_attribute(model: Any) -> bool:
-    """Say whether a classifier needs the sensitive column to predict."""
+def needs_attribute(model: Any, problem: Problem) -> bool:
+    """Say whether a classifier needs the sensitive columns of a table to predict; it may drop others."""
+    if problem.added:
+        return False
+    dropped = {at for one in _blind_parts(model) for at in find_columns(one.sensitive, problem.own)}
+    return not dropped.issuperset(problem.columns)
+
+
+def _blind_parts(model: Any) -> list[Any]:
+    """Return the parts of a classifier whose sensitive columns it predicts without."""
     if isinstance(model, ProxyCorrection):
-        return False
+        return [model]
     if isinstance(model, _RANDOMIZED):
-        return model.attribute_at_prediction
-    inner = model.estimator if isinstance(model, (FairSHAPClassifier, MitigatedClassifier)) else None
-    if isinstance(inner, _RANDOMIZED):
-        return needs_attribute(inner)
-    if isinstance(getattr(model, "method", None), SensitiveRemover):
-        return False
-    return not getattr(model, "drop_sensitive", False)
+        return [] if model.attribute_at_prediction else [model]
+    if not isinstance(model, (FairSHAPClassifier, MitigatedClassifier)):
+        return []
+    if isinstance(model.estimator, _RANDOMIZED):
+        return _blind_parts(model.estimator)
+    method = model._repair() if isinstance(model, FairSHAPClassifier) else model.method
+    is_dropping = model.drop_sensitive and hasattr(method, "sensitive")
+    return [method] if is_dropping or isinstance(method, SensitiveRemover) else []
 
 
 def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
@@ -88,10 +109,11 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
     """
     if model is None:
         return Trial(name)
+    _check_groups(model, cv)
     model = _in_parts(model, len(cv.problem.columns))
-    is_blind = not needs_attribute(model)
-    if isinstance(model, FairSHAPClassifier) and not _searches(model):
-        return Trial(name, _sampler(model, cv), _after_repair(model, cv), is_blind)
+    is_blind = not needs_attribute(model, cv.problem)
+    if isinstance(model, FairSHAPClassifier):
+        return _trial_of_repair(name, model, cv, is_blind)
     train = _train
     if isinstance(model, ProxyCorrection):
         train = _train_correction
@@ -100,49 +122,76 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
     return Trial(name, train=partial(train, model), is_blind=is_blind)
 
 
+def _check_groups(model: Any, cv: CrossValidation) -> None:
+    """Raise an error if a classifier is about groups that the whole table does not have."""
+    params, known = model.get_params(), {repr((cv.problem.groups.name, cv.problem.privileged))}
+    for name, sensitive in () if cv.problem.added else params.items():
+        privileged = params.get(f"{name.removesuffix('sensitive')}privileged")
+        if name.split("__")[-1] != "sensitive" or sensitive is None or repr((sensitive, privileged)) in known:
+            continue
+        known.add(repr((sensitive, privileged)))
+        Problem.read(cv.problem.own.native, sensitive=sensitive, privileged=privileged, is_fitted=False)
+
+
+def _trial_of_repair(name: Any, model: FairSHAPClassifier, cv: CrossValidation, is_blind: bool) -> Trial:
+    """Return the trial of a repair and what is trained after it, which explains the baseline if it can."""
+    base, repair = cv.template.estimator, model._repair()
+    inner = base if model.estimator is base else model._estimator()
+    weigher = model._weigher(repair, inner)
+    drops = model.drop_sensitive and not cv.problem.added
+    is_plain = weigher is None and not drops and inner is base
+    # A search for weights takes the rows before and after the repair. What counterfactuals weigh, or how
+    # often rows are repeated instead, only the classifier itself knows.
+    if _searches(model) or (repair.counterfactuals is not None and not is_plain):
+        return Trial(name, train=partial(_train, model), is_blind=is_blind)
+    given = FairSHAP() if model.repair is None else model.repair
+    sampler = FairSHAP(**given.get_params(deep=False))
+    if sampler.estimator is None:
+        sampler.estimator = inner
+    if is_plain:
+        return Trial(name, sampler, is_blind=is_blind)
+    who = {"sensitive": repair.sensitive, "privileged": repair.privileged}
+    if weigher is not None:
+        after: Any = MitigatedClassifier(weigher, inner, drop_sensitive=drops)
+    elif drops:
+        after = MitigatedClassifier(SensitiveRemover(**who), inner)
+    else:
+        after = as_classifier(inner if isinstance(inner, _RANDOMIZED) else None, inner)
+    return Trial(name, sampler, partial(_train, after), is_blind)
+
+
 def _searches(model: FairSHAPClassifier) -> bool:
-    """Say whether a classifier searches its weights, which takes the rows before and after the repair."""
+    """Say whether a classifier searches its weights."""
     weights = model.weights
     return weights == "auto" or (isinstance(weights, ParityWeigher) and weights.strengths is None)
 
 
-def _sampler(model: FairSHAPClassifier, cv: CrossValidation) -> FairSHAP:
-    """Return the repair of a classifier, which explains the very estimator of the baseline if it can."""
-    given: Any = model.repair
-    repair, base = FairSHAP(**given.get_params(deep=False)), cv.template.estimator
-    if repair.estimator is None:
-        repair.estimator = base if model.estimator is None or model.estimator is base else model._estimator()
-    return repair
-
-
-def _after_repair(model: FairSHAPClassifier, cv: CrossValidation) -> Any:
-    """Return what trains a classifier on the repaired rows; None for the baseline's own estimator."""
-    repair, inner = model._repair(), model._estimator()
-    weigher = model._weigher(repair, inner)
-    drops = model.drop_sensitive and not cv.problem.added
-    if weigher is not None:
-        return partial(_train, MitigatedClassifier(weigher, inner, drop_sensitive=drops))
-    if drops:
-        who = {"sensitive": repair.sensitive, "privileged": repair.privileged}
-        return partial(_train, MitigatedClassifier(SensitiveRemover(**who), inner))
-    if model.estimator is None or model.estimator is cv.template.estimator:
-        return None
-    return partial(_train, as_classifier(inner if isinstance(inner, _RANDOMIZED) else None, inner))
-
-
 def _in_parts(model: Any, n_columns: int) -> Any:
-    """Return a copy that knows what is privileged in folds, which may lack some of the values."""
-    if isinstance(model, FairSHAPClassifier) and not _searches(model):
-        # The very same estimator says that an explanation can be shared.
-        made = FairSHAPClassifier(**model.get_params(deep=False))
-        repair = FairSHAP() if model.repair is None else model.repair
-        own = {**repair.get_params(deep=False), "privileged": known_values(repair.privileged, n_columns)}
-        return made.set_params(repair=FairSHAP(**own))
-    made = clone(model)
-    for name, value in model.get_params().items():
+    """Return a copy that knows what is privileged in folds, which may lack some of the values.
+
+    What says nothing of that stays the very same object: by their identity estimators are shared.
+    """
+    params, named = model.get_params(), {}
+    for name, value in params.items():
         if name.split("__")[-1] == "privileged" and value is not None:
-            made.set_params(**{name: known_values(value, n_columns)})
-    return made
+            # A method may be about another attribute, of more columns or fewer.
+            sensitive = params.get(f"{name.removesuffix('privileged')}sensitive")
+            width = (
+                len(sensitive)
+                if isinstance(sensitive, list)
+                else 1
+                if isinstance(sensitive, str)
+                else n_columns
+            )
+            named[name] = known_values(value, width)
+    if not named:
+        return model
+    own = model.get_params(deep=False)
+    if not all(name.partition("__")[0] in own for name in named):
+        return clone(model).set_params(**named)
+    parts = {name.partition("__")[0] for name in named if "__" in name}
+    own |= {name: value for name, value in named.items() if "__" not in name}
+    return type(model)(**own | {name: _in_parts(own[name], n_columns) for name in parts})
 
 
 def _train(model: Any, rows: TrainingRows) -> Trained:
@@ -158,33 +207,47 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     return Trained(fitted, len(edits), is_transforming)
 
 
-def _posteriors(search: Any, rows: TrainingRows) -> tuple[Problem, Any, Any]:
-    """Return a table as a search for strengths reads it, its learner, and posteriors that searches share."""
-    problem = search._read(rows.X, rows.y, rows.beside, rows.sample_weight)
-    learner, seed = search._learner(problem), draw_seed(search.random_state)
-    key = ("posteriors", search.n_folds, seed, repr(search.estimator), search.positive)
-    return problem, learner, rows.share(key, lambda: learner.cross_fit(search.n_folds, seed))
+class _Searched(NamedTuple):
+    """A search for strengths: its table, its learner, the seed of its folds, and a key of all that."""
+
+    search: Any
+    problem: Problem
+    learner: Any
+    seed: int
+    key: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, given: Any, rows: TrainingRows) -> "_Searched":
+        search = clone(given)
+        problem = search._read(rows.X, rows.y, rows.beside, rows.sample_weight)
+        seed = draw_seed(search.random_state)
+        # The shortened repr of an estimator may be that of another.
+        key = (id(given.estimator), seed, *map(repr, (search.sensitive, search.privileged, search.positive)))
+        return cls(search, problem, search._learner(problem), seed, key)
+
+    def posteriors(self, rows: TrainingRows) -> Any:
+        """Return posteriors and calibration, which searches share."""
+        n_folds = self.search.n_folds
+        key = ("posteriors", n_folds, *self.key)
+        return rows.share(key, lambda: self.learner.cross_fit(n_folds, self.seed))
 
 
 def _train_correction(model: ProxyCorrection, rows: TrainingRows) -> Trained:
     """Train a correction from posteriors and models that corrections have in common."""
-    model = clone(model)
-    problem, learner, found = _posteriors(model, rows)
-    everyone = np.arange(problem.own.n_rows)
-    key = ("joint model", repr(model.estimator), model.positive)
+    one = _Searched.of(model, rows)
+    learner, everyone = one.learner, np.arange(one.problem.own.n_rows)
     known: Any = SimpleNamespace(
         table=learner.table,
         remover=learner.remover,
         target=learner.target,
-        fit=lambda _: rows.share(key, lambda: learner.fit(everyone)),
+        fit=lambda _: rows.share(("joint model", *one.key), lambda: learner.fit(everyone)),
     )
-    return Trained(model._finish(known, *found))
+    return Trained(one.search._finish(known, *one.posteriors(rows)))
 
 
 def _train_weighed(model: MitigatedClassifier, rows: TrainingRows) -> Trained:
     """Train with weights whose strengths are searched on posteriors that searches share."""
-    weigher = clone(model.method)
-    problem, learner, found = _posteriors(weigher, rows)
-    how = {"n_folds": weigher.n_folds, "seed": draw_seed(weigher.random_state)}
-    weigher._weigh(problem, found[0], partial(learner.retrain, **how))
-    return _train(clone(model).set_params(method__strengths=weigher.strengths_), rows)
+    one = _Searched.of(model.method, rows)
+    how = {"n_folds": one.search.n_folds, "seed": one.seed}
+    one.search._weigh(one.problem, one.posteriors(rows)[0], partial(one.learner.retrain, **how))
+    return _train(clone(model).set_params(method__strengths=one.search.strengths_), rows)
