@@ -462,7 +462,9 @@ def test_the_second_largest_group_is_compared_however_few_it_has():
     assert evidence.figures["impact_ratio"].value == np.nanmin([ratio["A"], ratio["B"]])
     assert evidence.passed
     assert "C has too few rows to compare." in evidence.answers.for_whom
-    assert any("C have fewer than 30 rows; their figures are not compared" in line for line in evidence.limits)
+    assert any(
+        "C have fewer than 30 rows; their figures are not compared" in line for line in evidence.limits
+    )
     assert any("B have fewer than 30 rows; their figures are uncertain" in line for line in evidence.limits)
     assert evidence.html.count("fewer than 30 rows: not compared") == 1
 
@@ -519,7 +521,14 @@ def test_rows_that_are_judged_several_times_are_not_counted_in_a_test():
         {
             line.test
             for line in audit(
-                logistic(), X, y, sensitive="race", privileged="A", n_folds=2, n_repeats=repeats, random_state=0
+                logistic(),
+                X,
+                y,
+                sensitive="race",
+                privileged="A",
+                n_folds=2,
+                n_repeats=repeats,
+                random_state=0,
             )
             .groupings[0]
             .labels[0]
