@@ -80,6 +80,16 @@ def test_partitions_are_repaired_as_the_table_is(spark, whole):
 
 
 @needs_java
+def test_a_key_that_is_edited_names_the_row_as_it_was(spark, whole):
+    repair, repairer, _ = whole
+    ledger = fairshap.spark.repair(to_spark(spark, 2), repairer, key=["id", "district"]).edits.toArrow()
+    assert "district" in ledger["column"].to_pylist()
+    expected = FRAME["district"].iloc[ledger["id"].to_pylist()]
+    assert ledger["district"].to_pylist() == expected.tolist()
+    assert len(ledger) == len(repair.edits_)
+
+
+@needs_java
 def test_a_task_that_fails_once_gives_the_same_rows(spark, whole, tmp_path):
     _, repairer, expected = whole
     mark = tmp_path / "failed"

@@ -28,6 +28,8 @@ __all__ = ["SparkRepair", "audit", "fit_repairer", "local_session", "repair"]
 
 # The rows that a worker repairs at a time.
 _ROWS = 1 << 16
+# What the columns of a row's key are called while they go through the workers.
+_KEY = "__fairshap_key_"
 # The rows that are tried before any work.
 _TRIED = 8
 _KINDS = {pa.string(): "string", pa.float64(): "double", pa.int64(): "bigint"}
@@ -70,16 +72,20 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
     if lacking:
         raise InputError(f"key={key!r} is not a column of the Spark frame.", parameter="key")
     content = _sent(df, repairer)
+    # A key may be edited itself; the ledger names the row as it was given.
+    kept = {name: f"{_KEY}{k}" for k, name in enumerate(keys)}
+    given = df.select("*", *(functions.col(f"`{name}`").alias(copy) for name, copy in kept.items()))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in rebatched(batches, _ROWS):
             yield from with_edits(load(content), table).to_batches()
 
     struct = ", ".join(f"`{name}`: {_KINDS[kind]}" for name, kind in FIELDS.items())
-    columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in df.schema.fields]
-    both = df.mapInArrow(work, ", ".join([*columns, f"`{EDITS}` array<struct<{struct}>>"]))
-    ledger = both.select(*keys, functions.explode(EDITS).alias("edit")).select(*keys, "edit.*")
-    return SparkRepair(both.drop(EDITS), ledger)
+    columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in given.schema.fields]
+    both = given.mapInArrow(work, ", ".join([*columns, f"`{EDITS}` array<struct<{struct}>>"]))
+    named = [functions.col(copy).alias(name) for name, copy in kept.items()]
+    ledger = both.select(*kept.values(), functions.explode(EDITS).alias("edit")).select(*named, "edit.*")
+    return SparkRepair(both.drop(EDITS, *kept.values()), ledger)
 
 
 def audit(df: "DataFrame", repairer: Repairer) -> Sums:

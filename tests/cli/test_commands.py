@@ -345,3 +345,29 @@ def test_output_that_nobody_reads_on_is_no_error(people):
     done = subprocess.run(command, shell=True, capture_output=True, check=True)  # noqa: S602
     assert done.stdout == b"{"
     assert done.stderr == b""
+
+
+def test_a_redacted_audit_prints_no_value_of_a_row(capsys, people, tmp_path):
+    args = ["audit", people, *WHO, *FEW, "--folds", 2, "--top", 3, "--id", "code2"]
+    frame = pd.read_csv(people, dtype=str).assign(code2=[f"person-{k}" for k in range(300)])
+    table = tmp_path / "table.csv"
+    frame.to_csv(table, index=False)
+    args[1] = table
+    shown = result(capsys, *args)["rows"]
+    hidden = result(capsys, *args, "--report", tmp_path / "r.json", "--redact")
+    assert all(row["name"].startswith("person-") for row in shown)
+    assert [row["risk"] for row in hidden["rows"]] == [row["risk"] for row in shown]
+    for name in ("name", "group", "value", "reference_value"):
+        assert {row[name] for row in hidden["rows"]} == {""}
+    assert "person-" not in json.dumps(hidden)
+
+
+def test_tables_that_cannot_be_written_are_refused_before_any_work(refuse, people, tmp_path):
+    args = ["audit", people, *WHO, *FEW, "--folds", 2, "--report", tmp_path / "r.json", "--ll144"]
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "sex.csv").write_text("mine")
+    assert "exists already" in refuse(*args, tmp_path / "tables")
+    (tmp_path / "file").write_text("mine")
+    assert "cannot be a folder" in refuse(*args, tmp_path / "file")
+    assert not (tmp_path / "r.json").exists()
+    assert (tmp_path / "tables" / "sex.csv").read_text() == "mine"

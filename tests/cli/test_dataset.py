@@ -79,3 +79,50 @@ def test_columns_that_are_not_there(files, capsys):
     assert "hire is not a column of the files" in capsys.readouterr().err
     assert run_here(["repair", "in", "-s", "group", "-p", "a", "--out", "fair/"]) != 0
     assert "--target is not given" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_identifier_is_no_feature(files, capsys):
+    who = ("-t", "hired", "-s", "group", "-p", "a")
+    outputs = []
+    for name, option in (("one", "--drop"), ("two", "--id")):
+        assert run_here(["repair", "in", *who, option, "id", "--out", f"{name}/", "--json"]) == 0
+        outputs.append(pd.read_parquet(files / name))
+    pd.testing.assert_frame_equal(*outputs)
+    assert run_here(["repair", "in", *who, "--id", "idd", "--out", "three/"]) != 0
+    assert "--id idd is not a column" in capsys.readouterr().err
+    assert run_here(["repair", "in", *who, "--id", "group", "--out", "three/"]) != 0
+    assert "is --id and --target or --sensitive too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--folds", "3"],
+        ["--folds", "0"],
+        ["--repeats", "2"],
+        ["--retrain", "xgboost"],
+        ["--decimal", ","],
+        ["--thousands", "."],
+        ["--sheet", "1"],
+        ["--header-row", "2"],
+        ["--redact"],
+    ],
+)
+def test_options_of_one_file_are_refused(option, files, capsys):
+    assert run_here(["repair", "in", *WHO, *option, "--out", "fair/"]) != 0
+    assert f"{option[0]} " in " ".join(capsys.readouterr().err.split())
+    assert not (files / "fair").exists()
+
+
+def test_without_a_privileged_value_those_that_occur_are_named(files, capsys):
+    assert run_here(["repair", "in", "-t", "hired", "-s", "group", "--out", "fair/"]) != 0
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "--privileged is not given; name a value of group: 'a', 'b'" in said
+
+
+def test_a_file_may_be_called_like_a_pattern(files, capsys):
+    FRAME.to_parquet("data[1].parquet", index=False)
+    assert run_here(["repair", "data[1].parquet", *WHO, "--folds", "0", "--out", "fair.parquet"]) == 0
+    assert run_here(["repair", "data[1].parquet", *WHO, "--out", "fair/"]) == 0, capsys.readouterr().err
+    for path in ("fair.parquet", "fair/data[1].parquet"):
+        assert pd.read_parquet(path).shape == FRAME.shape

@@ -146,3 +146,12 @@ def test_numbers_stay_standardised_without_the_only_column_of_words(run, tmp_pat
         rsa = next(line for line in lines if line["method"] == "rsa")
         found.append([rsa[name] for name in ("accuracy", "auc", "dr", "dp", "eo")])
     assert found[0] == pytest.approx(found[1])
+
+
+def test_weights_are_no_column_of_a_fitted_model(capsys, people, models, tmp_path):
+    folder, X, _ = models
+    frame = pd.read_csv(people, dtype={"code": str}).assign(w=np.linspace(1, 3, len(X)))
+    path = tmp_path / "weighted.csv"
+    frame.to_csv(path, index=False)
+    found = audit(capsys, path, *WHO, "--model", folder / "m.skops", "--weights", "w")
+    assert found["evidence"]["setting"]["is_weighted"]

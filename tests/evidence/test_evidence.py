@@ -401,3 +401,139 @@ def test_the_audit_of_a_biased_table_is_the_same_each_time():
     one, other = (audit(None, d.X, d.y, **how) for _ in range(2))
     assert one.html == other.html
     assert one.to_json() == other.to_json()
+
+
+def test_redacted_evidence_has_no_figures_of_a_few_people():
+    X, y = people()
+    X.loc[0, "race"] = "alone"
+    X.loc[1:5, "race"] = "five"
+    who = {"sensitive": "race", "privileged": "a"}
+    fitted = logistic().fit(X, y)
+    shown, hidden = (audit(fitted, X, y, **who, redact=redact) for redact in (False, True))
+    small = {"alone", "five"}
+    assert all(np.isfinite(o.selection_rate.value) for o in shown.groupings[0].labels[0].outcomes)
+    (found,) = hidden.to_dict()["groupings"]
+    (table,) = found["labels"]
+    unknown = dict.fromkeys(("value", "low", "high"))
+    for line, errors in zip(table["outcomes"], table["errors"], strict=True):
+        figures = [line["base_rate"], line["selection_rate"], line["scoring_rate"], *errors["rates"].values()]
+        is_small = line["group"] in small
+        assert (line["base_rate"] == unknown) is is_small
+        assert not is_small or all(one == unknown for one in figures)
+        assert (errors["calibration"] == []) is is_small
+    bins = [one for errors in table["errors"] for one in errors["calibration"]]
+    assert any(one["rows"] < 10 for one in bins)
+    assert all((one["observed"] == unknown) is (one["rows"] < 10) for one in bins)
+    treated = {line["group"]: line["risk"] for line in hidden.to_dict()["treatment"]["groups"]}
+    assert {name for name, risk in treated.items() if risk == unknown} == small
+    frame = hidden.to_ll144()["race"].set_index("race")
+    assert frame.loc[["alone", "five"], ["selected", "selection_rate", "scoring_rate"]].isna().all(axis=None)
+    assert any("under 10 rows are left out" in line for line in hidden.limits)
+    jsonschema.validate(hidden.to_dict(), evidence_schema())
+    assert "Redacted." in hidden.html
+
+
+def test_two_groups_of_which_one_is_hidden_are_not_compared():
+    X, y = people()
+    X["race"] = np.where(np.arange(len(X)) < 5, "five", "a")
+    hidden = audit(logistic().fit(X, y), X, y, sensitive="race", privileged="a", redact=True)
+    assert hidden.groupings[0].labels[0].gaps["selection_rate"].highest == ""
+    assert "no two groups of race to compare" in hidden.answers.what_was_unfair
+    assert "Redacted." in hidden.html
+
+
+def test_a_redacted_repair_hides_small_groups_too():
+    X, y = people()
+    X.loc[:3, "race"] = "four"
+    fs = FairSHAP(logistic(), sensitive="race", privileged="a", threshold=0.001, random_state=0).fit(X, y)
+    lines = fs.report(redact=True).mitigation.groups["race"]
+    assert {line.group for line in lines if not np.isfinite(line.before.value)} == {"four"}
+
+
+def test_the_second_largest_group_is_compared_however_few_it_has():
+    X, y = people(300)
+    X["race"] = np.repeat(["A", "B", "C"], [260, 25, 15])
+    evidence = audit(
+        logistic().fit(X, y), X, y, sensitive="race", privileged="A", fail_if="impact_ratio < 0.01"
+    )
+    (one,) = evidence.groupings
+    assert [group.is_compared for group in one.groups] == [True, True, False]
+    ratio = {line.group: line.impact_ratio.value for line in one.labels[0].outcomes}
+    assert evidence.figures["impact_ratio"].value == np.nanmin([ratio["A"], ratio["B"]])
+    assert evidence.passed
+    assert "C has too few rows to compare." in evidence.answers.for_whom
+    assert any(
+        "C have fewer than 30 rows; their figures are not compared" in line for line in evidence.limits
+    )
+    assert any("B have fewer than 30 rows; their figures are uncertain" in line for line in evidence.limits)
+    assert evidence.html.count("fewer than 30 rows: not compared") == 1
+
+
+def test_the_card_shows_names_as_they_are():
+    X, y = people()
+    X["sex"] = X["sex"].replace("f", "<img src=x onerror=alert(1)>")
+    said = {"purpose": "<b>why</b>", "by": "<i>me</i>", "sign_off": "[x](y)", "command": "a\n```\n<script>"}
+    card = audit(logistic().fit(X, y), X, y, sensitive="sex", privileged="m", **said).to_markdown()
+    text, _, code = card.partition("\n````text\na\n```\n<script>\n````\n")
+    assert code
+    for raw in ("<img", "<b>", "<i>", "[x]"):
+        assert raw not in text.replace("\\<", "").replace("\\[", ""), raw
+
+
+def test_a_browser_that_fails_is_told(found, tmp_path, monkeypatch):
+    for browser in ("false", "true", "no-such-browser"):
+        monkeypatch.setattr(_forms, "find_browser", lambda browser=browser: browser)
+        with pytest.raises(FileError, match="did not print the PDF"):
+            found.write(tmp_path / "audit.pdf")
+
+
+@pytest.mark.parametrize("number", ["0.8.1", ".", "1e", ""])
+def test_what_is_no_number_is_no_condition(number):
+    with pytest.raises(InputError, match="is no condition"):
+        audit(logistic(), *people(60), sensitive="sex", fail_if=f"impact_ratio < {number}")
+
+
+def test_the_figures_of_a_weighted_repair_count_each_row_once():
+    X, y = people()
+    weight = np.linspace(1, 3, len(X))
+    fs = FairSHAP(logistic(), sensitive="sex", privileged="m", random_state=0)
+    evidence = fs.fit(X, y, sample_weight=weight).report()
+    assert evidence.mitigation.measures
+    assert not evidence.setting.is_weighted
+    assert not any("weighted" in line for line in evidence.limits)
+
+
+def test_selected_people_are_counted_only_without_weights():
+    X, y = people()
+    model = logistic().fit(X, y)
+    who = {"sensitive": "sex", "privileged": "m"}
+    frame = audit(model, X, y, **who).to_ll144()["sex"].set_index("sex")
+    assert frame.loc["f", "selected"] == (model.predict(X) == "yes")[X["sex"] == "f"].sum()
+    weighted = audit(model, X, y, **who, sample_weight=np.linspace(1, 3, len(X))).to_ll144()["sex"]
+    assert "selected" not in weighted
+    assert "selection_rate" in weighted
+
+
+def test_rows_that_are_judged_several_times_are_not_counted_in_a_test():
+    X, y = people(120)
+    X["race"] = np.repeat(["A", "B"], [110, 10])
+    tests = [
+        {
+            line.test
+            for line in audit(
+                logistic(),
+                X,
+                y,
+                sensitive="race",
+                privileged="A",
+                n_folds=2,
+                n_repeats=repeats,
+                random_state=0,
+            )
+            .groupings[0]
+            .labels[0]
+            .outcomes
+        }
+        for repeats in (1, 2)
+    ]
+    assert tests == [{"", "Fisher's exact test"}, {"", "z test"}]

@@ -337,3 +337,10 @@ def test_the_mean_risk_varies_between_folds():
     found = mean_between_folds(values, folds, 100 / 3, np.ones(100))
     half = stats.t.ppf(0.975, 2) * folds.std(ddof=1) * np.sqrt(1 / 3 + 1 / 2)
     assert_allclose(found.high - found.value, half, rtol=1e-12)
+
+
+def test_means_without_spread_that_differ_differ_for_certain():
+    values, first = np.repeat([1.0, 2.0], 5), np.repeat([True, False], 5)
+    one, other = (average(values, among, np.ones(10)) for among in (first, ~first))
+    assert compare(one, other, is_counted=True).p_value == 0
+    assert compare(one, one, is_counted=True).p_value == 1

@@ -370,3 +370,40 @@ def test_a_folder_that_is_not_empty(tmp_path):
 
 def test_local_folders_are_told_by_their_path():
     assert isinstance(_dataset.open_folder("here")[0], fs.LocalFileSystem)
+
+
+def test_another_version_does_not_go_on(tmp_path, monkeypatch):
+    source = write(tmp_path / "in", 1)
+    run(source, tmp_path / "out")
+    monkeypatch.setattr(_dataset, "__version__", "999")
+    with pytest.raises(FileError, match="fairshap changed"):
+        run(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", "\udcff"])
+def test_a_damaged_manifest_is_told(content, tmp_path):
+    source = write(tmp_path / "in", 1)
+    manifest = tmp_path / "out/_fairshap/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(FileError, match=r"manifest\.json' is damaged"):
+        run(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("how", ["folder", "list", "pattern", "same", "url"])
+def test_a_folder_that_is_read_is_not_written_to(how, tmp_path):
+    source = write(tmp_path / "in", 1)
+    sources = {"list": [source], "pattern": str(source / "*" / "*.parquet"), "url": source.as_uri()}
+    out = source if how == "same" else source / "fair"
+    if how == "pattern":
+        (source / "a").mkdir()
+        (source / "part-0.parquet").rename(source / "a" / "part-0.parquet")
+    with pytest.raises(FileError, match="is in the data set that is read"):
+        run(sources.get(how, source), out)
+    assert not (source / "fair").exists()
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path):
+    path = write(tmp_path / "in", 1) / "part-0.parquet"
+    with pytest.raises(FileError, match="is given twice"):
+        run([path, path], tmp_path / "out")

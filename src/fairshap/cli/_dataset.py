@@ -1,5 +1,6 @@
 """``fairshap repair`` of many Parquet files."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,19 @@ from sklearn.frozen import FrozenEstimator
 from fairshap import repair_dataset
 from fairshap._crossval import MEASURES
 from fairshap._messages import listing
-from fairshap.cli._labels import find_value, read_privileged
+from fairshap.cli._labels import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, load_model, make_model
-from fairshap.cli._options import ConstraintOptions, SelectorOptions, TableFiles, TaskOptions, explainer_of
-from fairshap.cli._output import Output
+from fairshap.cli._options import (
+    ConstraintOptions,
+    FileOptions,
+    SelectorOptions,
+    TableFiles,
+    TaskOptions,
+    explainer_of,
+)
+from fairshap.cli._output import Output, plain
 from fairshap.cli.repair import make_repair
-from fairshap.exceptions import ColumnError, TargetError
+from fairshap.exceptions import ColumnError, GroupError, TargetError
 from fairshap.scale._files import Files
 from fairshap.scale._fitting import MAX_REFERENCES
 
@@ -36,9 +44,14 @@ def repair_files(
     for option, value in (("--edits", files.edits), ("--report", files.report)):
         if value is not None:
             raise typer.BadParameter(f"{option} goes with one file; the ledgers are in {files.out}/_ledger")
-    for option in ("categorical", "numeric", "missing", "delimiter", "encoding"):
-        if getattr(task, option):
-            raise typer.BadParameter(f"--{option} is about text files; Parquet files tell their own types")
+    if files.redact:
+        raise typer.BadParameter("--redact is about the report, which goes with one file")
+    for name in (field.name for field in fields(FileOptions) if field.name not in ("data", "drop")):
+        if getattr(task, name) is not None and getattr(task, name) != []:
+            shown = name.replace("_", "-")
+            raise typer.BadParameter(
+                f"--{shown} is about text files and workbooks; Parquet files tell their own types"
+            )
     found = Files.open(task.data)
     who, positive = _read_meaning(task, found)
     if task.model in MODELS:
@@ -54,7 +67,7 @@ def repair_files(
             repair,
             target=str(task.target),
             positive=positive,
-            drop=task.drop or (),
+            drop=[*(task.drop or ()), *([] if task.id is None else [task.id])],
             max_references=max_references or MAX_REFERENCES,
             max_memory=max_memory,
         )
@@ -96,12 +109,20 @@ def _read_meaning(task: TaskOptions, files: Files) -> tuple[dict[str, Any], Any]
         raise _not_given("target", "the column to predict", files.names)
     if not names:
         raise _not_given("sensitive", "the sensitive column", [n for n in files.names if n != target])
-    for name, option in [(target, "target"), *((name, "sensitive") for name in names)]:
+    asked = [(target, "target"), *((name, "sensitive") for name in names)]
+    if task.id is not None:
+        if task.id in (target, *names):
+            raise GroupError(f"column {task.id!r} is --id and --target or --sensitive too; give two columns.")
+        asked.append((task.id, "id"))
+    for name, option in asked:
         if name not in files.names:
             raise ColumnError(f"--{option} {name} is not a column of the files.", parameter=option)
     chunks = files.chunks([*names, target], _ROWS)
     parts = [chunk.to_pandas(ignore_metadata=True).drop_duplicates() for chunk in chunks]
     frame = pd.concat(parts, ignore_index=True).drop_duplicates()
+    if not task.privileged:
+        values = [plain(value) for name in names for value in values_of(frame[name])]
+        raise _not_given("privileged", f"a value of {' and '.join(names)}", values)
     who = {
         "sensitive": names[0] if len(names) == 1 else names,
         "privileged": read_privileged(frame, names, list(task.privileged or ())),

@@ -44,6 +44,7 @@ def open_task(
     *,
     trains: str = "",
     needs_privileged: bool = True,
+    weights: str | None = None,
 ) -> tuple[CommandTable, Any]:
     """Return the table and the model that a command is about, and print notes on both.
 
@@ -56,6 +57,9 @@ def open_task(
         files.check()
     ledger = None if on is None else on.edits
     problem = open_problem(task, ledger, needs_privileged=needs_privileged)
+    if weights is not None:
+        # They are no column of the model's.
+        problem.X = problem.X.drop(columns=problem.source.find(weights, "weights"), errors="ignore")
     run, path = output.run, Path(task.model)
     if files is not None:
         read = [problem.source.path, path, None if ledger is None else Path(ledger)]

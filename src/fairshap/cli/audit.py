@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -62,12 +63,11 @@ def audit(
     output = Output("audit", run)
     tests = [*(fail_if or ()), *(read_file(gates) if gates is not None else ())]
     read_conditions(tests)
-    problem, estimator = open_task(output, task, page, on, needs_privileged=False)
+    problem, estimator = open_task(output, task, page, on, needs_privileged=False, weights=weights)
     weight = None
     if weights is not None:
-        name = problem.source.find(weights, "weights")
-        weight = problem.source.frame[name].to_numpy()
-        problem.X = problem.X.drop(columns=name, errors="ignore")
+        weight = problem.source.frame[problem.source.find(weights, "weights")].to_numpy()
+    tables = [] if ll144 is None else _table_files(ll144, problem, page)
     with output.warnings():
         found = fairshap.audit(
             estimator,
@@ -79,9 +79,15 @@ def audit(
             **run.params,
             **problem.about(context, page, "audit", by=by, purpose=purpose),
         )
-        write_all([(path, partial(found.content, path)) for path in page.reports], force=page.force)
-    tables = found.write_ll144(ll144, force=page.force) if ll144 is not None else []
+        asked = [(path, partial(found.content, path)) for path in page.reports]
+        if tables:
+            frames = found.to_ll144().values()
+            asked += [(path, partial(_to_csv, frame)) for path, frame in zip(tables, frames, strict=True)]
+        write_all(asked, force=page.force)
     rows = _rows(found, problem, top)
+    if page.redact:
+        for row in rows:
+            row.update(dict.fromkeys(("name", "group", "value", "reference_value"), ""))
     _print(output, found, problem, rows)
     output.written(page, apart=True)
     if tables:
@@ -93,6 +99,28 @@ def audit(
         output.note(f"failed: {gate.fails_if} ({gate.result}).")
     if failed:
         raise typer.Exit(FAILED)
+
+
+def _table_files(folder: str, problem: CommandTable, page: ReportOptions) -> list[str]:
+    """Return the files of the tables of Local Law 144, or say before any work why they cannot be written."""
+    from fairshap.cli._files import check_writable
+    from fairshap.evidence._forms import ll144_names
+    from fairshap.exceptions import FileError
+
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"--ll144 {folder} cannot be a folder: {error.strerror}.") from error
+    names = [problem.sensitive] if isinstance(problem.sensitive, str) else list(problem.sensitive)
+    attributes = names if len(names) == 1 else [*names, " / ".join(names)]
+    found = [str(Path(folder, f"{name}.csv")) for name in ll144_names(attributes)]
+    check_writable([*page.written, *found], force=page.force, sources=[problem.source.path])
+    return found
+
+
+def _to_csv(frame: Any) -> bytes:
+    content: bytes = frame.to_csv(index=False).encode()
+    return content
 
 
 def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, Any]]:
@@ -175,7 +203,9 @@ def _print_groups(output: Output, grouping: Any) -> None:
                 (
                     group.name + mark,
                     group.rows,
-                    f"{line.base_rate.value:.1%}",
+                    "not known"
+                    if line.base_rate.value != line.base_rate.value
+                    else f"{line.base_rate.value:.1%}",
                     _figure(line.selection_rate),
                     impact,
                     "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",

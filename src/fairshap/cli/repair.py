@@ -76,6 +76,10 @@ def repair(
     if _is_dataset(task.data, files.out):
         from fairshap.cli._dataset import repair_files
 
+        measuring = {"--folds": folds, "--repeats": repeats, "--retrain": retrain}
+        if given := [name for name, value in measuring.items() if value is not None]:
+            why = "a repair of many files measures the explained model only"
+            raise typer.BadParameter(f"{given[0]} goes with one file; {why}")
         repair_files(Output("repair", run), task, selector, limits, files, max_references, max_memory)
         return
     # The demo is a repair too.
@@ -115,7 +119,8 @@ def repair(
 
 def _is_dataset(data: str, out: str) -> bool:
     """Say whether files are to be repaired into a folder, and not one into another."""
-    is_many = any(sign in data for sign in "*?[") or "://" in data or Path(data).is_dir()
+    is_pattern = any(sign in data for sign in "*?[") and not Path(data).is_file()
+    is_many = is_pattern or "://" in data or Path(data).is_dir()
     return is_many or out.endswith("/") or Path(out).is_dir()
 
 

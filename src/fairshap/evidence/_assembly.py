@@ -22,7 +22,7 @@ from fairshap.evidence._held import (
 from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
 from fairshap.evidence._proxies import find_proxies
 from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
-from fairshap.evidence._tables import group_rows, splits_of
+from fairshap.evidence._tables import LEAST_SHOWN, group_rows, hide, splits_of
 from fairshap.evidence._words import answers, limits
 from fairshap.exceptions import (
     InputError,
@@ -96,7 +96,8 @@ class Parts:
             sensitive=tuple(names),
             privileged=problem.side_names[1],
             privileged_note=note,
-            is_weighted=problem.sample_weight is not None,
+            # The measures before and after a repair count each row once, whatever its weight.
+            is_weighted=problem.sample_weight is not None and bool(np.ptp(held.weight) > 0),
             # A repair explains a model that sees an attribute beside the table; those that are judged do not.
             sees_attribute=data is not None and (not problem.added or bool(np.nansum(held.risk))),
             how=held.how,
@@ -110,7 +111,8 @@ class Parts:
     ) -> Evidence:
         """Return the evidence; ``models`` are those before and after a repair, ``gap`` shares of columns."""
         held, data, setting, about = self.held, self.data, self.setting, self.about
-        groupings = tuple(group_rows(split, held) for split in self.splits)
+        least = LEAST_SHOWN if about["redact"] else 0
+        groupings = tuple(group_rows(split, held, least) for split in self.splits)
         columns = column_risks(data)
         ids = np.arange(len(held.risk)) if about["ids"] is None else about["ids"]
         unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
@@ -123,6 +125,12 @@ class Parts:
         if data is not None and not data.is_audit:
             mitigation = mitigate(data, models, self.splits, ledger, repaired.get("added", 0))
         reason = "" if data is None or data.tuning is None else str(data.tuning.reason)
+        if least:
+            small = {one.attribute: {g.name for g in one.groups if g.rows < least} for one in groupings}
+            treatment = replace(treatment, groups=hide(treatment.groups, small[groupings[-1].attribute]))
+            if mitigation is not None:
+                lines = {name: hide(one, small[name]) for name, one in mitigation.groups.items()}
+                mitigation = replace(mitigation, groups=lines)
         figures = figures_of(groupings, setting, performance, treatment, proxies)
         return Evidence(
             about["title"],
@@ -135,7 +143,7 @@ class Parts:
             proxies,
             tuple(condition.check(figures) for condition in conditions),
             mitigation,
-            limits(setting, groupings, treatment, not self.is_given),
+            limits(setting, groupings, treatment, not self.is_given, least),
             data,
             about["note"],
             about["redact"],

@@ -102,7 +102,8 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, as the JSON file has it; what is not known is None.
 
-        ``evidence_schema()`` describes it. Values of single rows are left out if it is redacted.
+        ``evidence_schema()`` describes it. Redacted, it has no values of single rows,
+        and no figures of groups and ranges of scores under 10 rows.
         """
         names = ("title", "setting", "answers", "groupings", "performance", "treatment", "proxies", "gates")
         found: dict[str, Any] = {"schema": SCHEMA}
@@ -133,10 +134,11 @@ class Evidence:
     def to_ll144(self) -> dict[str, pd.DataFrame]:
         """Return the tables that New York City's Local Law 144 asks for, by attribute.
 
-        A line has the number of people of a category, how many are selected, the selection rate, the scoring
-        rate, the impact ratios, and whether the category is under 2 % of the people.
+        A line has the number of people of a category, how many are selected (unless rates are weighted), the
+        selection rate, the scoring rate, the impact ratios, and whether the category is under 2 % of the
+        people.
         """
-        return to_ll144(self.groupings)
+        return to_ll144(self.groupings, is_weighted=self.setting.is_weighted)
 
     def content(self, path: str | os.PathLike[str]) -> bytes:
         """Return the bytes of a file; its ending says the form: .html, .md, .json or .pdf."""
@@ -264,7 +266,7 @@ def figures_of(
     """Return the figures that tests can name, each the worst over all groups that are compared."""
     found: dict[str, Figure] = {}
     for grouping in groupings:
-        few = {group.name for group in grouping.groups if group.is_few} if len(grouping.groups) > 2 else set()
+        few = {group.name for group in grouping.groups if not group.is_compared}
         for table in grouping.labels[:1] if setting.positive else grouping.labels:
             lines = [line for line in table.outcomes if line.group not in few]
             for name in ("impact_ratio", "scoring_impact_ratio"):

@@ -186,7 +186,9 @@ def compare(one: Level, other: Level, *, is_counted: bool) -> Test:
         return Test("", np.nan)
     if not one.is_share:
         error = float(np.hypot(one.error, other.error))
-        z = (one.value - other.value) / error if error > 0 else 0.0
+        gap = one.value - other.value
+        # Without any spread, values that differ differ for certain.
+        z = gap / error if error > 0 else np.inf * np.sign(gap) if gap else 0.0
         return Test("z test", float(2 * norm.sf(abs(z))))
     sizes = np.array([one.size, other.size])
     values = np.array([one.value, other.value])

@@ -47,13 +47,20 @@ def print_pdf(html: str) -> bytes:
         page.write_text(html, encoding="utf-8")
         command = [browser, "--headless", "--disable-gpu", "--no-sandbox", "--no-pdf-header-footer"]
         command += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={out}", page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)  # noqa: S603
-        return out.read_bytes()
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)  # noqa: S603
+            return out.read_bytes()
+        except (OSError, subprocess.SubprocessError) as error:
+            raise FileError(
+                f"{browser} did not print the PDF ({type(error).__name__}); write .html and print it from "
+                "any browser.",
+                parameter="report",
+            ) from error
 
 
-def to_ll144(groupings: Sequence[Grouping]) -> dict[str, pd.DataFrame]:
+def to_ll144(groupings: Sequence[Grouping], *, is_weighted: bool) -> dict[str, pd.DataFrame]:
     """Return a table for each attribute, and for several together, by a name that can be a file's."""
-    found: dict[str, pd.DataFrame] = {}
+    frames = []
     for one in groupings:
         table = one.quantity if one.quantity is not None else one.labels[0]
         lines = []
@@ -62,8 +69,10 @@ def to_ll144(groupings: Sequence[Grouping]) -> dict[str, pd.DataFrame]:
             measured: Any = table.lines[k] if isinstance(table, QuantityTable) else table.outcomes[k]
             if not isinstance(table, QuantityTable):
                 rate, is_best = measured.selection_rate.value, group.name == table.most_favored
+                if not is_weighted:
+                    # A weighted rate is not that of the people who are counted.
+                    line["selected"] = int(np.rint(rate * group.rows)) if np.isfinite(rate) else None
                 line |= {
-                    "selected": int(np.rint(rate * group.rows)) if np.isfinite(rate) else None,
                     "selection_rate": rate,
                     "impact_ratio": 1.0 if is_best else measured.impact_ratio.value,
                 }
@@ -75,8 +84,16 @@ def to_ll144(groupings: Sequence[Grouping]) -> dict[str, pd.DataFrame]:
             }
             lines.append(line)
         lines.append({one.attribute: "unknown", "applicants": one.unknown_rows})
-        name = re.sub(r"[^\w-]+", "-", one.attribute).strip("-") or "attribute"
-        found[f"{name}-{len(found)}" if name in found else name] = pd.DataFrame(lines)
+        frames.append(pd.DataFrame(lines))
+    return dict(zip(ll144_names([one.attribute for one in groupings]), frames, strict=True))
+
+
+def ll144_names(attributes: Iterable[str]) -> list[str]:
+    """Return the names of the tables of attributes, each of which can be a file's."""
+    found: list[str] = []
+    for attribute in attributes:
+        name = re.sub(r"[^\w-]+", "-", attribute).strip("-") or "attribute"
+        found.append(f"{name}-{len(found)}" if name in found else name)
     return found
 
 
@@ -90,14 +107,14 @@ def to_card(evidence: dict[str, Any]) -> str:
     favorable = f", favorable label {setting['positive']}" if setting["positive"] else ""
     parts = [
         f"# {_text(evidence['title'])}",
-        answers["what_was_unfair"],
+        _text(answers["what_was_unfair"]),
         "## Model description",
         f"- Model: {_text(provenance['model'])}{stand_in}\n"
         f"- Target: {_text(setting['target'] + favorable)}\n"
         f"- Sensitive attribute: {_text(', '.join(setting['sensitive']))}\n"
         f"- Rows: {setting['rows']:,}. {setting['how']}",
         "### Intended uses and limitations",
-        provenance["purpose"] or "_The purpose was not given._",
+        _text(provenance["purpose"]) or "_The purpose was not given._",
         "\n".join(f"- {_text(line)}" for line in evidence["limits"]),
         "## Evaluation results",
         _table(
@@ -111,7 +128,7 @@ def to_card(evidence: dict[str, Any]) -> str:
         "- Discriminative risk (DR), the mean change when only the attribute changes: "
         f"{_figure(evidence['treatment']['risk'])}\n- Decisions that flip when only the attribute changes: "
         f"{_figure(evidence['treatment']['flip_rate'], True)}",
-        answers["through_which_columns"],
+        _text(answers["through_which_columns"]),
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),
         "## Where this belongs",
@@ -124,10 +141,10 @@ def to_card(evidence: dict[str, Any]) -> str:
             ],
         ),
         "## Model card authors",
-        f"By: {provenance['by'] or '_not given_'}  \nDate: {provenance['date']}  \nSign-off: "
-        f"{provenance['sign_off'] or '________________'}",
+        f"By: {_text(provenance['by']) or '_not given_'}  \nDate: {_text(provenance['date'])}  \nSign-off: "
+        f"{_text(provenance['sign_off']) or '________________'}",
         "## How to reproduce",
-        f"```text\n{provenance['command'] or 'fairshap.audit(...)'}\n```",
+        _fenced(provenance["command"] or "fairshap.audit(...)"),
         "\n".join(
             [f"- SHA-256 of the {name}: `{provenance[key]}`" for name, key in _HASHES if provenance[key]]
             + ["- " + ", ".join(f"{name} {version}" for name, version in provenance["versions"].items())]
@@ -146,7 +163,13 @@ _HASHES = (
 
 def _text(text: str) -> str:
     """Return a text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(str(text).split()))
+    return re.sub(r"([\\`*_{}\[\]<>#|&~])", r"\\\1", " ".join(str(text).split()))
+
+
+def _fenced(text: str) -> str:
+    """Return a text as a block of code, which no line of its own ends."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _figure(figure: dict[str, Any], is_share: bool = False) -> str:
@@ -214,7 +237,8 @@ def _mitigation(found: dict[str, Any] | None, answers: dict[str, str]) -> list[s
         (one["label"], *(_figure(one[part]) for part in ("before", "after", "change")), one["verdict"])
         for one in found["measures"]
     ]
-    parts = ["### Mitigation", answers["what_was_changed"], answers["what_did_it_do"]]
+    said = [_text(answers[name]) for name in ("what_was_changed", "what_did_it_do")]
+    parts = ["### Mitigation", *said]
     return parts + ([_table(("measure", "before", "after", "change", ""), lines)] if lines else [])
 
 

@@ -43,7 +43,7 @@ class Held:
     flips: Floats
     risk_by_fold: Floats
     weight: Floats
-    #: Whether rows count one each, so that they can be counted in a test.
+    #: Whether rows count one each and are judged once, so that they can be counted in a test.
     is_counted: bool
     how: str
     #: The mean risk of each fold under a model that was trained with the attribute shuffled.
@@ -194,7 +194,7 @@ class _Asked:
             self.flips / times if self.labels else nothing,
             np.array(self.risk_by_fold),
             np.ones(len(times)) if weight is None else weight,
-            weight is None,
+            weight is None and bool(times.max() == 1),
             how,
             np.array(noise) if len(noise) else None,
         )

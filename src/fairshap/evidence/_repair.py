@@ -107,7 +107,7 @@ def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
                 rows.flips[k],
                 evaluation.measures.risk_by_fold[k],
                 np.ones(len(rows.true)),
-                True,
+                sum(len(at) for at, _ in rows.folds) == len(rows.true),
                 evaluation.how,
                 evaluation.noise if k == 0 else None,
             )

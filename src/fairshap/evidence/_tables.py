@@ -1,9 +1,9 @@
 """Tables of groups: how many there are, what they get, and how the model errs about them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,12 @@ from fairshap.evidence._held import Held
 
 #: The share of rows under which a group is marked: New York's rules let an auditor leave it out.
 SMALL = 0.02
+
+#: The rows under which redacted evidence has no figures of a group: they would tell of single people.
+LEAST_SHOWN = 10
+
+# A line of a table, of one group.
+_Line = TypeVar("_Line", bound=Any)
 
 # The bins by score that calibration is shown in.
 _BINS = 10
@@ -67,8 +73,10 @@ class Group:
     share: float
     #: Under 2 % of the rows.
     is_small: bool
-    #: Under 30 rows: its figures are too uncertain to compare.
+    #: Under 30 rows: its figures are uncertain.
     is_few: bool
+    #: Whether it is compared: it has 30 rows, or is one of the two largest groups.
+    is_compared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +219,18 @@ def splits_of(problem: Problem) -> list[Split]:
     return found
 
 
-def group_rows(split: Split, held: Held) -> Grouping:
-    """Return everything that is measured of the groups of one attribute."""
+def group_rows(split: Split, held: Held, least: int = 0) -> Grouping:
+    """Return everything that is measured of the groups of one attribute; of those under ``least`` nothing."""
     known = split.codes >= 0
     counts = np.bincount(split.codes[known], minlength=len(split.names))
     weights = np.bincount(split.codes[known], held.weight[known], minlength=len(split.names))
     shares = weights / weights.sum()
+    compared = is_compared(counts) & (counts >= least)
     groups = tuple(
-        Group(name, int(n), float(part), bool(part < SMALL), bool(n < MIN_COMPARED))
-        for name, n, part in zip(split.names, counts, shares, strict=True)
+        Group(name, int(n), float(part), bool(part < SMALL), bool(n < MIN_COMPARED), bool(ok))
+        for name, n, part, ok in zip(split.names, counts, shares, compared, strict=True)
     )
-    measured = _Measured(held, split, is_compared(counts))
+    measured = _Measured(held, split, compared, least)
     labels = tuple(measured.label(k) for k in range(len(held.labels)))
     return Grouping(
         split.attribute,
@@ -262,6 +271,7 @@ class _Measured:
     held: Held
     split: Split
     compared: Bools
+    least: int
 
     @property
     def z(self) -> float:
@@ -332,6 +342,7 @@ class _Measured:
             for name, base, chosen, scored, impact, scoring_impact, less, test in columns
         )
         errors = tuple(self._errors(label, k, levels) for k in range(len(names)))
+        outcomes, errors = self._shown(outcomes), self._shown(errors)
         gaps = {name: self._gap(levels[name]) for name in GAPS}
         return LabelTable(held.labels[label], names[best], names[top], outcomes, errors, gaps)
 
@@ -345,7 +356,16 @@ class _Measured:
             return Errors(self.split.names[group], rates, found, Figure(), ())
         score = held.score[:, label]
         gap = average(true - score, rows, held.weight).figure()
-        return Errors(self.split.names[group], rates, found, gap, calibrate(true, score, rows, held.weight))
+        bins = tuple(
+            one if one.rows >= self.least else Bin(one.rows, float("nan"), Figure())
+            for one in calibrate(true, score, rows, held.weight)
+        )
+        return Errors(self.split.names[group], rates, found, gap, bins)
+
+    def _shown(self, lines: Sequence[_Line]) -> tuple[_Line, ...]:
+        """Return the lines of the groups, without the figures of those that are too small to show."""
+        counts = np.bincount(self.split.codes[self.split.codes >= 0], minlength=len(lines))
+        return hide(lines, {name for name, n in zip(self.split.names, counts, strict=True) if n < self.least})
 
     def quantity(self) -> QuantityTable:
         """Return the outcomes and errors if the target is a quantity."""
@@ -364,7 +384,24 @@ class _Measured:
             line += [mean(np.abs(errors)).figure(), *_spread(target, errors, rows, held.weight)]
             line += [scoring[k].figure(), impact[k], less[k], *tests[k]]
             lines.append(Quantity(names[k], *line))
-        return QuantityTable(names[best], names[top], tuple(lines), self._gap(means))
+        return QuantityTable(names[best], names[top], self._shown(lines), self._gap(means))
+
+
+def hide(lines: Iterable[_Line], names: Collection[str]) -> tuple[_Line, ...]:
+    """Return lines, each of a ``group``, without the figures of the groups of some names."""
+    return tuple(_without_figures(line) if line.group in names else line for line in lines)
+
+
+def _without_figures(line: _Line) -> _Line:
+    empty: dict[type, Any] = {Figure: Figure(), float: float("nan"), tuple: ()}
+    changed = {}
+    for field in fields(line):
+        value = getattr(line, field.name)
+        if isinstance(value, dict):
+            changed[field.name] = dict.fromkeys(value, Figure())
+        elif type(value) in empty:
+            changed[field.name] = empty[type(value)]
+    return replace(line, **changed)
 
 
 def _spread(target: Floats, errors: Floats, rows: Bools, weight: Floats) -> tuple[Figure, Figure]:

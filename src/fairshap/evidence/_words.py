@@ -164,7 +164,7 @@ def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
     """Say which groups are under the four-fifths line, which are few, and how many rows have no group."""
     said = []
     for one in groupings:
-        few = {group.name for group in one.groups if group.is_few}
+        few = {group.name for group in one.groups if not group.is_compared}
         if one.is_intersection:
             # The first sentence of all is about the combinations.
             continue
@@ -292,10 +292,19 @@ def _left(mitigation: Mitigation | None, reason: str) -> str:
 
 
 def limits(
-    setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment, is_stand_in: bool
+    setting: Setting,
+    groupings: tuple[Grouping, ...],
+    treatment: Treatment,
+    is_stand_in: bool,
+    least: int = 0,
 ) -> tuple[str, ...]:
-    """Return what was not measured, and what the figures do not say."""
+    """Return what was not measured or is not shown (``least`` rows), and what the figures do not say."""
     said = []
+    if least:
+        said.append(
+            f"Figures of groups and of ranges of scores under {least} rows are left out, because they would "
+            "tell of single people."
+        )
     if is_stand_in:
         said.append(
             "The audited model is a stand-in: models of this kind were trained here, on this table. A "
@@ -307,10 +316,13 @@ def limits(
             "than it is."
         )
     for one in groupings:
-        if few := [group.name for group in one.groups if group.is_few]:
-            said.append(
-                f"{one.attribute}: {join_names(few)} have fewer than 30 rows; their figures are not compared."
-            )
+        few = [group for group in one.groups if group.is_few]
+        for names, then in (
+            ([group.name for group in few if not group.is_compared], "their figures are not compared"),
+            ([group.name for group in few if group.is_compared], "their figures are uncertain"),
+        ):
+            if names:
+                said.append(f"{one.attribute}: {join_names(names)} have fewer than 30 rows; {then}.")
         if small := [group.name for group in one.groups if group.is_small and not group.is_few]:
             said.append(f"{one.attribute}: {join_names(small)} are under 2 % of the rows.")
         if one.unknown_rows:

@@ -17,7 +17,16 @@ from fairshap._messages import Progress, check_number, did_you_mean, listing
 from fairshap.edits import EditConstraints, Edits
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import ColumnError, FileError, InputError
-from fairshap.scale._files import File, Files, checksum_of, join, open_folder, read_json, write_bytes
+from fairshap.scale._files import (
+    File,
+    Files,
+    checksum_of,
+    is_among,
+    join,
+    open_folder,
+    read_json,
+    write_bytes,
+)
 from fairshap.scale._fitting import MAX_REFERENCES
 from fairshap.scale._reading import read_repairer
 from fairshap.scale._repairer import Repairer
@@ -124,7 +133,13 @@ def repair_dataset(
         "drop": sorted(drop),
         "max_references": max_references,
         "max_memory": max_memory,
+        # Another version may repair otherwise, or write the same values in other bytes.
+        "fairshap": __version__,
+        "pyarrow": pa.__version__,
     }
+    for file in files.files:
+        if is_among(source, f"{folder.rstrip('/')}/{file.name}"):
+            raise _wrong(f"{folder!r} is in the data set that is read; give a folder that is not.")
     run = _Run(filesystem, folder, _identify(files, repair, asked))
     run.check(files)
     rooms: dict[str, Any] = {"max_references": max_references, "max_memory": max_memory}
@@ -160,6 +175,8 @@ class _Run:
             if any(one.base_name != _MANIFEST.partition("/")[0] for one in found):
                 raise _wrong(f"the folder {self.folder!r} is not empty; give one that is new or empty.")
             return
+        if not isinstance(known, dict) or not known.keys() >= {"asked", "fitted", "diagnostics", "files"}:
+            raise _wrong(f"{self._path(_MANIFEST)!r} is damaged; give another folder.")
         changed = [name for name, value in self.asked.items() if known["asked"].get(name) != value]
         if changed:
             raise _wrong(
@@ -185,7 +202,6 @@ class _Run:
                 )
             return
         self.manifest = {
-            "fairshap": __version__,
             "asked": self.asked,
             "fitted": fitted,
             "diagnostics": repairer.diagnostics,

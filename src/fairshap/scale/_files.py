@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -58,6 +59,8 @@ class Files:
         data = source if isinstance(source, ds.Dataset) else _open(source)
         if not isinstance(data, ds.FileSystemDataset) or not data.files:
             raise _wrong(f"{_show(source)} holds no Parquet files.")
+        if twice := [path for path, n in Counter(data.files).items() if n > 1]:
+            raise _wrong(f"{listing(twice, 3)} is given twice, so its rows would count twice; give it once.")
         root, found, first, start = _root(data.files), [], None, 0
         for fragment in sorted(data.get_fragments(), key=lambda one: str(one.path)):
             with _reading(fragment.path), data.filesystem.open_input_file(fragment.path) as opened:
@@ -186,17 +189,41 @@ def read_json(filesystem: Any, path: str) -> Any:
     if filesystem.get_file_info(path).type == fs.FileType.NotFound:
         return None
     with filesystem.open_input_stream(path) as stream:
-        return json.loads(stream.read())
+        try:
+            return json.loads(stream.read())
+        except ValueError as error:
+            raise FileError(f"{path!r} is damaged: it is no JSON ({error}).", parameter="out") from error
+
+
+def is_among(source: Any, path: str) -> bool:
+    """Say whether a file that is written would be one of the source too, when it is read again."""
+    if isinstance(source, ds.Dataset):
+        return False
+    filesystem, paths = _paths(source)
+    for one in paths:
+        if filesystem.get_file_info(one).type == fs.FileType.Directory:
+            inside = PurePosixPath(path)
+            # Readers of folders pass over names that begin with these.
+            if inside.is_relative_to(one) and not any(
+                part.startswith(("_", ".")) for part in inside.relative_to(one).parts
+            ):
+                return True
+        elif path == one or (_is_pattern(one) and PurePosixPath(path).match(one)):
+            return True
+    return False
+
+
+def _paths(source: Any) -> tuple[Any, list[str]]:
+    """Return the file system of paths, of patterns or of a URL, and the paths there."""
+    paths = [str(path) for path in source] if isinstance(source, (list, tuple)) else [str(source)]
+    if "://" in paths[0]:
+        return _by_url(paths[0])[0], [_by_url(path)[1] for path in paths]
+    return fs.LocalFileSystem(), [_absolute(path) for path in paths]
 
 
 def _open(source: Any) -> ds.Dataset:
     """Return the data set of paths, of patterns or of a URL."""
-    paths = [str(path) for path in source] if isinstance(source, (list, tuple)) else [str(source)]
-    if "://" in paths[0]:
-        filesystem, _ = _by_url(paths[0])
-        paths = [_by_url(path)[1] for path in paths]
-    else:
-        filesystem, paths = fs.LocalFileSystem(), [_absolute(path) for path in paths]
+    filesystem, paths = _paths(source)
     found: list[str] = []
     for path in paths:
         found += _expand(filesystem, path)
@@ -214,15 +241,19 @@ def _open(source: Any) -> ds.Dataset:
         raise _wrong(f"{_show(source)} cannot be read as Parquet: {_first_line(error)}") from error
 
 
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
 def _expand(filesystem: Any, path: str) -> list[str]:
     """Return the files that a pattern names, or the path itself."""
-    if not any(sign in path for sign in "*?["):
-        if filesystem.get_file_info(path).type == fs.FileType.NotFound:
-            raise _wrong(f"there is no file or folder {path!r}.")
+    if filesystem.get_file_info(path).type != fs.FileType.NotFound:
         return [path]
+    if not _is_pattern(path):
+        raise _wrong(f"there is no file or folder {path!r}.")
     plain = []
     for part in PurePosixPath(path).parts:
-        if any(sign in part for sign in "*?["):
+        if _is_pattern(part):
             break
         plain.append(part)
     base = str(PurePosixPath(*plain))
