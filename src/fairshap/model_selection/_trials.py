@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairshap._crossval import CrossValidation, Trained, TrainingRows, Trial
-from fairshap._crossval.trials import draw_seed
+from fairshap._crossval.trials import draw_seed, said_once
 from fairshap._problem import Problem
 from fairshap._problem.groups import known_values
 from fairshap._problem.problem import find_columns
@@ -124,13 +124,15 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
 
 def _check_groups(model: Any, cv: CrossValidation) -> None:
     """Raise an error if a classifier is about groups that the whole table does not have."""
-    params, known = model.get_params(), {repr((cv.problem.groups.name, cv.problem.privileged))}
+    params, known = model.get_params(), {repr((cv.template.sensitive, cv.problem.privileged))}
     for name, sensitive in () if cv.problem.added else params.items():
         privileged = params.get(f"{name.removesuffix('sensitive')}privileged")
-        if name.split("__")[-1] != "sensitive" or sensitive is None or repr((sensitive, privileged)) in known:
+        is_given = name.split("__")[-1] == "sensitive" and sensitive is not None and privileged is not None
+        if not is_given or repr((sensitive, privileged)) in known:
             continue
         known.add(repr((sensitive, privileged)))
-        Problem.read(cv.problem.own.native, sensitive=sensitive, privileged=privileged, is_fitted=False)
+        with said_once():
+            Problem.read(cv.problem.own.native, sensitive=sensitive, privileged=privileged, is_fitted=False)
 
 
 def _trial_of_repair(name: Any, model: FairSHAPClassifier, cv: CrossValidation, is_blind: bool) -> Trial:
