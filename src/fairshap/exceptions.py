@@ -111,7 +111,7 @@ class PooledGroupsWarning(FairshapWarning):
 
 
 class WeightsWarning(FairshapWarning):
-    """The estimator does not use sample weights, so that rows are repeated."""
+    """Rows are repeated or not weighted, because the estimator cannot use weights; the text says why."""
 
 
 class SkippedWarning(FairshapWarning):

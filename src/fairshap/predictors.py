@@ -10,12 +10,13 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from fairshap._crossval.folds import strata_of
 from fairshap._frames import open_store
+from fairshap._messages import warn
 from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
 from fairshap._problem import Problem, read_target
 from fairshap._typing import Native
 from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP, Routed
-from fairshap.exceptions import InputError, ModelError, PooledGroupsWarning
+from fairshap.exceptions import FairshapError, InputError, ModelError, PooledGroupsWarning, WeightsWarning
 from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
 from fairshap.mitigation._training import Trainer
 
@@ -68,12 +69,8 @@ class _FairSHAPPredictor(Routed, Trainer):
                 self._remover = remover.fit_for(estimator, X)
             if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
                 beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
-                if isinstance(weigher, ParityWeigher):
-                    # On repaired rows every model looks fairer than it is.
-                    self.weights_ = weigher._fit(weigher._read(X_fair, values, **beside), judged=X)
-                else:
-                    self.weights_ = weigher.fit(X_fair, values, **beside)
-                weights = self.weights_.sample_weight_
+                self.weights_ = self._fit_weigher(weigher, X, X_fair, values, beside)
+                weights = weights if self.weights_ is None else self.weights_.sample_weight_
         if self._remover is not None:
             X_fair = self._remover.transform(X_fair)
         if sensitive_features is not None and has_fit_parameter(estimator, "sensitive_features"):
@@ -91,6 +88,26 @@ class _FairSHAPPredictor(Routed, Trainer):
         if problem.y.classes is not None:
             self.classes_ = problem.y.classes
         return self
+
+    def _fit_weigher(self, weigher: Any, X: Native, X_fair: Native, y: Any, beside: dict[str, Any]) -> Any:
+        """Fit what weights the rows; None if nobody asked for it and a fold cannot be trained on."""
+        if not isinstance(weigher, ParityWeigher):
+            return weigher.fit(X_fair, y, **beside)
+        try:
+            # On repaired rows every model looks fairer than it is.
+            return weigher._fit(weigher._read(X_fair, y, **beside), judged=X)
+        except FairshapError:
+            raise
+        except Exception as error:
+            if not self._is_auto:
+                raise
+            warn(
+                "The rows are not weighted: weights are chosen on folds, and the estimator fails on one "
+                f"({type(error).__name__}: {error}). If a category is rare, let the encoder take unknown ones "
+                "(handle_unknown); weights=None chooses none.",
+                WeightsWarning,
+            )
+            return None
 
     def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:  # noqa: ARG002
         """Return what weights the rows of the repaired table, unfitted; None if nothing does."""

@@ -26,7 +26,7 @@ from fairshap import (
     datasets,
     metrics,
 )
-from fairshap.exceptions import InputError, ModelError, TargetError
+from fairshap.exceptions import InputError, ModelError, TargetError, WeightsWarning
 from fairshap.mitigation import (
     CorrelationRemover,
     MitigatedClassifier,
@@ -387,6 +387,23 @@ def test_weights_that_nobody_uses_are_an_error():
         FairSHAPClassifier(repair(KNeighborsClassifier()), weights=Reweigher()).fit(D.X, D.y)
     with pytest.raises(InputError, match="weights='all' must be None, 'auto', or a Reweigher"):
         FairSHAPClassifier(repair(), weights="all").fit(D.X, D.y)
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.NothingToRepairWarning")
+def test_a_fold_that_lacks_a_category_takes_the_weights_but_not_the_fit():
+    # The encoder refuses a category that it was not fitted on, and one row alone has it.
+    X = D.X[["group", "skill"]].assign(town=np.where(np.arange(len(D.X)) == 7, "rare", "usual"))
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["group", "town"]), remainder="passthrough"
+    )
+    model = FairSHAPClassifier(repair(make_pipeline(encoder, LogisticRegression())))
+    with pytest.warns(WeightsWarning, match=r"not weighted: .*unknown categories.*handle_unknown"):
+        model.fit(X, D.y)
+    assert model.weights_ is None
+    assert len(model.predict(X)) == len(X)
+    asked = clone(model).set_params(weights=ParityWeigher(random_state=0))
+    with pytest.raises(ValueError, match="unknown categories"):
+        asked.fit(X, D.y)
 
 
 def test_a_saved_correction_predicts_the_same_and_holds_no_row():
