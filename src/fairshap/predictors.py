@@ -271,9 +271,9 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
                 return None
             if weigher.strengths is None:
                 raise InputError(
-                    f"weights={self.weights!r} searches strengths on folds, which "
-                    f"counterfactuals={repair.counterfactuals!r} of the repair would tell of each other. Give "
-                    "ParityWeigher strengths, or leave out the counterfactuals.",
+                    f"weights={self.weights!r} searches strengths on folds, and with "
+                    f"counterfactuals={repair.counterfactuals!r} of the repair folds share copies of rows. "
+                    "Give ParityWeigher strengths, or leave out the counterfactuals.",
                     parameter="weights",
                 )
         own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}

@@ -177,7 +177,7 @@ def test_scores_stay_from_0_to_1_where_a_weight_is_negative(gap):
     certain = np.eye(4).reshape(4, 2, 2)
     model.model_ = SimpleNamespace(joint=lambda X: certain[np.arange(len(X)) % 4])
     scores = model.predict_proba(D.X)
-    assert scores.min() == 0 and scores.max() == 1
+    assert (scores.min(), scores.max()) == (0, 1)
     assert_array_equal(scores[:, 1] > 0.5, model.predict(D.X) == 1)
 
 

@@ -10,7 +10,6 @@ from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 
-
 # Pickled objects are without these.
 _OF_ROWS = ("sample_weight_", "counterfactual_of_")
 

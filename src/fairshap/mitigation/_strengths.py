@@ -252,7 +252,7 @@ class Judge:
         return np.asarray(allowed)
 
     def accepts(self, score: Floats) -> bool:
-        """Say whether a rule, by its score, keeps within all limits and widens no gap that it is to narrow."""
+        """Say whether a rule, by its score, keeps within all limits and does not widen the gap."""
         found = self.rows.measure(score[:, None] > 0)
         is_narrower = bool(found[self.minimize][0] <= self.gap + _ROUNDING)
         return is_narrower and bool(self.within(found)[0]) and self.rows.auc(score) >= self.least_auc
