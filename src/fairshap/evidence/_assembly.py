@@ -13,7 +13,7 @@ from fairshap._typing import Floats
 from fairshap.attribution import Explainer, Explanation
 from fairshap.attribution._explain import explain_matched
 from fairshap.evidence._evidence import Evidence, figures_of
-from fairshap.evidence._figures import Figure, Level, auc, average, share
+from fairshap.evidence._figures import Figure, Level, auc, average, hide, share
 from fairshap.evidence._held import (
     Held,
     Seen,
@@ -22,7 +22,7 @@ from fairshap.evidence._held import (
 from fairshap.evidence._provenance import Provenance, checksum_of, checksum_of_model, today, versions
 from fairshap.evidence._proxies import find_proxies
 from fairshap.evidence._sections import Setting, column_risks, mitigate, treat
-from fairshap.evidence._tables import LEAST_SHOWN, group_rows, hide, splits_of
+from fairshap.evidence._tables import LEAST_SHOWN, group_rows, splits_of
 from fairshap.evidence._words import answers, limits
 from fairshap.exceptions import (
     InputError,

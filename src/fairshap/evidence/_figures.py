@@ -4,9 +4,9 @@ Every row has a weight, 1 unless there are sample weights. A figure knows by how
 influence value), so that weights, repeated predictions and changes between two models have intervals too.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.stats import false_discovery_control, fisher_exact, norm
@@ -14,6 +14,9 @@ from scipy.stats import t as student
 
 from fairshap._crossval.measures import LEVEL, Estimate, critical_value, newcombe, wilson
 from fairshap._typing import Bools, Floats, Ints
+
+# A line of a table, of one group.
+Line = TypeVar("Line", bound=Any)
 
 # The smallest expected count of a table of two by two from which on the z test is used.
 _EXPECTED = 5.0
@@ -240,3 +243,20 @@ def above_median(scores: Floats, weight: Floats) -> Floats:
     if total[k] == half and k + 1 < len(order):
         median = (median + scores[order[k + 1]]) / 2
     return np.asarray(scores > median, dtype=np.float64)
+
+
+def hide(lines: Iterable[Line], names: Collection[str]) -> tuple[Line, ...]:
+    """Return lines, each of a ``group``, without the figures of the groups of some names."""
+    return tuple(_without_figures(line) if line.group in names else line for line in lines)
+
+
+def _without_figures(line: Line) -> Line:
+    empty: dict[type, Any] = {Figure: Figure(), float: float("nan"), tuple: ()}
+    changed = {}
+    for field in fields(line):
+        value = getattr(line, field.name)
+        if isinstance(value, dict):
+            changed[field.name] = dict.fromkeys(value, Figure())
+        elif type(value) in empty:
+            changed[field.name] = empty[type(value)]
+    return replace(line, **changed)

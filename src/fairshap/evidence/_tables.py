@@ -1,9 +1,9 @@
 """Tables of groups: how many there are, what they get, and how the model errs about them."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fairshap._typing import Bools, Floats, Ints
 from fairshap.evidence._figures import (
     Figure,
     Level,
+    Line,
     above_median,
     adjust,
     auc,
@@ -22,6 +23,7 @@ from fairshap.evidence._figures import (
     change,
     compare,
     difference,
+    hide,
     ratio,
     share,
 )
@@ -32,9 +34,6 @@ SMALL = 0.02
 
 #: The rows under which redacted evidence has no figures of a group: they would tell of single people.
 LEAST_SHOWN = 10
-
-# A line of a table, of one group.
-_Line = TypeVar("_Line", bound=Any)
 
 # The bins by score that calibration is shown in.
 _BINS = 10
@@ -362,7 +361,7 @@ class _Measured:
         )
         return Errors(self.split.names[group], rates, found, gap, bins)
 
-    def _shown(self, lines: Sequence[_Line]) -> tuple[_Line, ...]:
+    def _shown(self, lines: Sequence[Line]) -> tuple[Line, ...]:
         """Return the lines of the groups, without the figures of those that are too small to show."""
         counts = np.bincount(self.split.codes[self.split.codes >= 0], minlength=len(lines))
         return hide(lines, {name for name, n in zip(self.split.names, counts, strict=True) if n < self.least})
@@ -385,23 +384,6 @@ class _Measured:
             line += [scoring[k].figure(), impact[k], less[k], *tests[k]]
             lines.append(Quantity(names[k], *line))
         return QuantityTable(names[best], names[top], self._shown(lines), self._gap(means))
-
-
-def hide(lines: Iterable[_Line], names: Collection[str]) -> tuple[_Line, ...]:
-    """Return lines, each of a ``group``, without the figures of the groups of some names."""
-    return tuple(_without_figures(line) if line.group in names else line for line in lines)
-
-
-def _without_figures(line: _Line) -> _Line:
-    empty: dict[type, Any] = {Figure: Figure(), float: float("nan"), tuple: ()}
-    changed = {}
-    for field in fields(line):
-        value = getattr(line, field.name)
-        if isinstance(value, dict):
-            changed[field.name] = dict.fromkeys(value, Figure())
-        elif type(value) in empty:
-            changed[field.name] = empty[type(value)]
-    return replace(line, **changed)
 
 
 def _spread(target: Floats, errors: Floats, rows: Bools, weight: Floats) -> tuple[Figure, Figure]:
