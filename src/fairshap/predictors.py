@@ -103,8 +103,8 @@ class _FairSHAPPredictor(Routed, Trainer):
                 raise
             warn(
                 "The rows are not weighted: weights are chosen on folds, and the estimator fails on one "
-                f"({type(error).__name__}: {error}). If a category is rare, let the encoder take unknown ones "
-                "(handle_unknown); weights=None chooses none.",
+                f"({type(error).__name__}: {error}). If a category is rare, let the encoder take unknown "
+                "ones (handle_unknown); weights=None chooses none.",
                 WeightsWarning,
             )
             return None
