@@ -128,7 +128,8 @@ class ParityWeigher(_ParitySearch, RowWeigher):
     positive : label, optional
         The positive label; by default the larger one.
     minimize : {"demographic_parity", "equal_opportunity", "equalized_odds"}
-        The gap to make small. Demographic parity and equal opportunity must not rise, whichever it is.
+        The gap to make small. The other of demographic parity and equal opportunity may rise by at most half
+        a standard error.
     strengths : mapping of str to float, optional
         Strengths to use instead of a search, for the gaps "demographic_parity", "equal_opportunity" and
         "predictive_equality" (the false positive rate); others are 0. At 1 a weight of the smaller group is
