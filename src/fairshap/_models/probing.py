@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.compose import ColumnTransformer
 
 from fairshap._frames import Table, first_rows
-from fairshap._messages import listing
+from fairshap._messages import in_threads, listing
 from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
 from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
 from fairshap._models.trees import LINKS, Ensemble, import_trees
@@ -57,7 +57,7 @@ class RankedTable(NamedTuple):
         return self.ensemble.margins(mixed)
 
 
-def rank_table(scorer: Scorer, table: Table) -> RankedTable:
+def rank_table(scorer: Scorer, table: Table, n_threads: int = 1) -> RankedTable:
     """Return the table as ranks, checked against the model itself.
 
     A NotNativeError says that the model is no tree ensemble, that its preprocessing mixes columns, or that
@@ -67,14 +67,16 @@ def rank_table(scorer: Scorer, table: Table) -> RankedTable:
     ensemble = import_trees(model)
     if ensemble.link not in ("identity", "logistic"):
         raise NotNativeError(f"its link is {ensemble.link}")
-    ranked = rank_features(steps, model, ensemble, table)
+    ranked = rank_features(steps, model, ensemble, table, n_threads)
     sources = check_sources(table, np.unique(ranked.column[ranked.column >= 0]))
     outputs = LINKS[ensemble.link](ranked.margins(sources))
     check_outputs(scorer, table, sources, outputs, f"the trees of {type(model).__name__}")
     return ranked
 
 
-def rank_features(steps: list[Any], model: Any, ensemble: Ensemble, table: Table) -> RankedTable:
+def rank_features(
+    steps: list[Any], model: Any, ensemble: Ensemble, table: Table, n_threads: int = 1
+) -> RankedTable:
     """Return the table as ranks for the trees of a model behind some steps; they are not checked."""
     try:
         if not steps:
@@ -82,7 +84,8 @@ def rank_features(steps: list[Any], model: Any, ensemble: Ensemble, table: Table
         if [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
             return RankedTable(ensemble, *_rank_encoded(steps[0], ensemble, table))
         encode = make_encoder(steps, model)
-        return RankedTable(ensemble, *_rank_probed(encode, int(model.n_features_in_), ensemble, table))
+        probed = _rank_probed(encode, int(model.n_features_in_), ensemble, table, n_threads)
+        return RankedTable(ensemble, *probed)
     except FairshapError:
         raise
     except Exception as error:
@@ -128,7 +131,7 @@ def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> t
 
 
 def _rank_probed(
-    encode: Callable[[Native, Ints], Floats], width: int, ensemble: Ensemble, table: Table
+    encode: Callable[[Native, Ints], Floats], width: int, ensemble: Ensemble, table: Table, n_threads: int
 ) -> tuple[Codes, Ints]:
     """Return the ranks behind any preprocessing by column, and each feature's column, found by trying."""
     own, other, swapped = _some_mixes(table)
@@ -154,7 +157,7 @@ def _rank_probed(
         places = np.flatnonzero((owner < 0) | (counts[owner] > wanted[-1] + 1))
     if (of_values[:, owner < 0] != of_values[:1, owner < 0]).any():
         raise NotNativeError(UNOWNED)
-    ranks = _spread_values(of_values, which, counts, owner)
+    ranks = _spread_values(of_values, which, counts, owner, n_threads)
     from_other = swapped[:, np.maximum(owner, 0)]
     if (of_mixed != np.where(from_other, ranks[other], ranks[own])).any():
         raise NotNativeError(
@@ -197,7 +200,7 @@ def rows_of_values(values: list[Ints], width: int) -> Iterator[tuple[Ints, list[
         yield wanted, [rows[np.where(wanted < len(rows), wanted, 0)] for rows in values]
 
 
-def _spread_values(of_values: Codes, which: list[Codes], counts: Ints, owner: Ints) -> Codes:
+def _spread_values(of_values: Codes, which: list[Codes], counts: Ints, owner: Ints, n_threads: int) -> Codes:
     """Return the ranks of all rows from those of the values of the column that each feature is made of."""
     ranks = np.empty((len(which[0]), len(owner)), dtype=np.int32)
     # The features of a column mostly stand side by side.
@@ -207,10 +210,13 @@ def _spread_values(of_values: Codes, which: list[Codes], counts: Ints, owner: In
         column = max(int(owner[start]), 0)
         runs.append((slice(start, end), which[column], of_values[: counts[column], start:end].copy()))
     size = max(1, _CELLS // len(owner))
-    for start in range(0, len(ranks), size):
+
+    def spread(start: int) -> None:
         rows = slice(start, start + size)
         for run, codes, table in runs:
             ranks[rows, run] = table.take(codes[rows], axis=0, mode="clip")
+
+    in_threads(spread, [(start,) for start in range(0, len(ranks), size)], n_threads, lambda *_: None)
     return ranks
 
 

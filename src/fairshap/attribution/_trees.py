@@ -41,14 +41,14 @@ class TreeGame:
         self.groups = game.risk.problem.groups
         if self.groups.donors.shape[1] > MOST_PLAYERS:
             raise NotNativeError(f"the attribute has {self.groups.donors.shape[1]} values")
-        table = rank_table(game.risk.scorer, game.risk.problem.table)
+        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        table = rank_table(game.risk.scorer, game.risk.problem.table, self.n_threads)
         if table.ensemble.scale == 0:
             raise NotNativeError("its trees count nothing")
         self.walker = make_walkers(table, game, table.ensemble.link == "logistic")[0]
         #: Whether the games are sums over paths: there is no link, and the output itself is explained.
         self.is_additive = not (self.walker.output.is_logistic or self.groups.contrasts)
         self.rows, self.references = game.rows, game.references
-        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
         #: The number of players of each pair whose values some split tells apart.
         self.q: Codes = active_counts(
             table.ranks, self.rows, self.references, self.walker.ways.player, self.walker.n_players
