@@ -2,11 +2,12 @@
 
     python benchmarks/scale.py 100000 1000000            # sizes; 10000000 takes some ten minutes on two cores
     python benchmarks/scale.py --spark 1000000           # the same files by Spark on local[2]
-    python benchmarks/scale.py --bytes adult census_kdd  # files, Dask and Spark against fit_resample
+    python benchmarks/scale.py --bytes adult acs_income  # files, Dask and Spark against fit_resample
+    python benchmarks/scale.py --references census_kdd   # what sampled references do to held-out measures
 
 Files of 500,000 rows of ``datasets.make_mixed`` are written part by part, and repaired in a process of its
-own, with 3 GiB. Matching and explaining use all cores; the model is the default one. One JSON line at the
-end.
+own, with 3 GiB. Matching and explaining use all cores; the model is the default one. ``acs_income`` is read
+from the file that ``--acs`` names. One JSON line at the end.
 """
 
 import argparse
@@ -25,12 +26,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from common import peak_mib
+from sklearn.model_selection import StratifiedKFold
 from xgboost import XGBClassifier
 
 from fairshap import Edits, FairSHAP, Repairer, datasets, repair_dataset
+from fairshap._models import fit_model
+from fairshap.model_selection import evaluate_fitted
 
 _FILE_ROWS, _GROUP_ROWS = 500_000, 125_000
 _GIB = 3.0
+ACS = Path(__file__).resolve().parents[2] / "shared/data/benchmark/acs_income.parquet"
 _REPAIR = {"sensitive": "group", "privileged": "a", "random_state": 0}
 
 
@@ -70,7 +75,8 @@ def measure(folder: str, out: str) -> dict[str, object]:
     timed(seconds, _repairer, "explain_risk", "of it explaining")
     timed(seconds, Selector, "select", "of it selecting")
     timed(seconds, Edits, "apply", "of it applying")
-    timed(seconds, Edits, "to_bytes", "ledgers")
+    timed(seconds, _repairer.Repairer, "_sums", "of it sums")
+    timed(seconds, Edits, "lines", "ledgers")
     timed(seconds, _files.Files, "write", "second pass")
     timed(seconds, _reading._Pass, "add", "of it sampling")
     wall, start = time.perf_counter(), time.process_time()
@@ -112,7 +118,51 @@ def measure_spark(folder: str, out: str) -> dict[str, object]:
     }
 
 
-def compare_bytes(name: str) -> dict[str, bool]:
+def load(name: str, acs: Path) -> tuple[pd.DataFrame, pd.Series, dict[str, object]]:
+    """Return a table as Parquet holds it: whole numbers that are categories are numbers there."""
+    if name == "acs_income":
+        X = pd.read_parquet(acs)
+        return X, X.pop("PINCP"), {"sensitive": "SEX", "privileged": 0}
+    d = datasets.load(name)
+    content = io.BytesIO()
+    d.X.to_parquet(content, index=False)
+    who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    return pd.read_parquet(content), d.y.reset_index(drop=True), who
+
+
+def compare_references(name: str, acs: Path, n_folds: int = 3) -> dict[str, object]:
+    """Return held-out measures of XGBoost, trained on tables repaired with all references and with some."""
+    X, y, who = load(name, acs)
+    lines = []
+    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
+    for fold, (train, test) in zip(range(n_folds), folds, strict=False):
+        rows, labels = X.iloc[train].reset_index(drop=True), y.iloc[train].to_numpy()
+        repair = FairSHAP(XGBClassifier(n_jobs=1, random_state=0), **who, random_state=0)
+        for most in (None, 100_000, 10_000):
+            repairer = Repairer.fit(repair, rows, labels, max_references=most)
+            found = repairer.repair(rows, labels)
+            after = fit_model(XGBClassifier(n_jobs=1, random_state=0), found.X, labels, {})
+            measured = evaluate_fitted(after, X.iloc[test], y.iloc[test].to_numpy(), **who).frame().iloc[0]
+            line = {"fold": fold, "max_references": most, "edits": found.sums.n_edits}
+            line["distance_ratio"] = repairer.diagnostics.get("distance_ratio", 1.0)
+            names = (
+                "accuracy",
+                "dr",
+                "dp",
+                "eo",
+                "dr_low",
+                "dr_high",
+                "dp_low",
+                "dp_high",
+                "eo_low",
+                "eo_high",
+            )
+            lines.append(line | {one: round(float(measured[one]), 4) for one in names})
+            print(lines[-1], flush=True)
+    return {"lines": lines}
+
+
+def compare_bytes(name: str, acs: Path) -> dict[str, bool]:
     """Say whether 1, 2 and 8 files, Dask, and 2 and 8 partitions of Spark give what fit_resample gives."""
     import dask
     import dask.dataframe as dd
@@ -120,13 +170,8 @@ def compare_bytes(name: str) -> dict[str, bool]:
     import fairshap.dask
     import fairshap.spark
 
-    d = datasets.load(name)
-    # As Parquet holds it: whole numbers that are categories are numbers there.
-    content = io.BytesIO()
-    d.X.to_parquet(content, index=False)
-    X, y = pd.read_parquet(content), d.y.reset_index(drop=True)
-    model = XGBClassifier(n_jobs=1, random_state=0)
-    repair = FairSHAP(model, sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    X, y, who = load(name, acs)
+    repair = FairSHAP(XGBClassifier(n_jobs=1, random_state=0), **who, random_state=0)
     expected, _ = repair.fit_resample(X, y)
     phi = repair.edits_.frame().sort_values(["row", "column"])["phi"].tolist()
     table = X.assign(target__=y, id__=np.arange(len(X)))
@@ -166,15 +211,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100_000, 1_000_000])
     parser.add_argument("--spark", action="store_true")
-    parser.add_argument("--bytes", nargs="+", metavar="TABLE", choices=datasets.names())
+    tables = (*datasets.names(), "acs_income")
+    parser.add_argument("--bytes", nargs="+", metavar="TABLE", choices=tables)
+    parser.add_argument("--references", nargs="+", metavar="TABLE", choices=tables)
+    parser.add_argument("--acs", type=Path, default=ACS, help="the file with ACS Income")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps((measure_spark if options.spark else measure)(*options.one)))
         return
-    if options.bytes:
-        print(json.dumps({"benchmark": "bytes", **{name: compare_bytes(name) for name in options.bytes}}))
-        return
+    for what, run in (("bytes", compare_bytes), ("references", compare_references)):
+        if names := getattr(options, what):
+            print(json.dumps({"benchmark": what, **{name: run(name, options.acs) for name in names}}))
+            return
     results = {}
     for n in options.sizes:
         with tempfile.TemporaryDirectory() as folder:

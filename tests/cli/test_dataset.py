@@ -1,9 +1,11 @@
 """``fairshap repair`` of many Parquet files."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from fairshap import FairSHAP, datasets
@@ -31,7 +33,10 @@ def test_many_files_are_repaired_into_a_folder(data, files, capsys):
     found = json.loads(capsys.readouterr().out)
     repair = FairSHAP(make_model("hist-gradient-boosting", RunOptions(), n_rows=300), sensitive="group")
     repair.set_params(privileged="a", random_state=0, threshold=0.05)
-    expected, _ = repair.fit_resample(D.X, D.y)
+    # As the command reads one file: text is categories.
+    texts = D.X.select_dtypes("str").columns
+    expected, _ = repair.fit_resample(D.X.astype(dict.fromkeys(texts, "category")), D.y)
+    expected = expected.astype(D.X.dtypes)
     pd.testing.assert_frame_equal(pd.read_parquet(files / "fair"), FRAME.assign(**expected))
     assert found["edits"] == len(repair.edits_) == sum(found["by_column"].values())
     assert found["data"] == {
@@ -39,6 +44,7 @@ def test_many_files_are_repaired_into_a_folder(data, files, capsys):
         "files": 3,
         "rows": 300,
         "target": "hired",
+        "dropped": {"id": "--drop"},
         "sensitive": "group",
         "privileged": "a",
     }
@@ -60,8 +66,9 @@ def test_what_is_printed_and_a_second_call(files, capsys):
     ("options", "said"),
     [
         (["--edits", "e.csv"], "--edits goes with one file"),
-        (["--categorical", "skill"], "--categorical is about text files"),
-        (["--report", "r.html"], "--report goes with one file"),
+        (["--categorical", "skil"], "--categorical skil is not a column"),
+        (["--numeric", "district"], "--numeric district is text in the files"),
+        (["--report", "r.doc"], "--report r.doc tells no form"),
         (["-p", "z"], "--privileged is given 2 times|does not occur"),
         (["--matcher", "emd"], "looks at all rows at once"),
         (["--max-memory", "0.5"], "--max-memory 0.5 GiB is too little"),
@@ -126,3 +133,47 @@ def test_a_file_may_be_called_like_a_pattern(files, capsys):
     assert run_here(["repair", "data[1].parquet", *WHO, "--out", "fair/"]) == 0, capsys.readouterr().err
     for path in ("fair.parquet", "fair/data[1].parquet"):
         assert pd.read_parquet(path).shape == FRAME.shape
+
+
+def test_columns_are_read_and_left_out_as_from_one_file(files, capsys):
+    frame = FRAME.assign(
+        since=(pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300) % 40, "D")).date,
+        pay=[Decimal(k % 50) / 4 for k in range(300)],
+        always="x",
+        empty=pd.Series([None] * 300, dtype="str"),
+        code=np.arange(300) % 4,
+    )
+    who = ("-t", "hired", "-s", "group", "-p", "a", "--categorical", "code", "--json")
+    frame.to_parquet("one.parquet", index=False)
+    (files / "many").mkdir()
+    for k in range(3):
+        pq.write_table(pq.read_table("one.parquet").slice(100 * k, 100), f"many/{k}.parquet")
+    found = []
+    for data, out in (("one.parquet", "one-fair.parquet"), ("many", "many-fair/")):
+        options = ("--folds", "0") if data == "one.parquet" else ("--report", "r.html,r.json")
+        assert run_here(["repair", data, *who, *options, "--out", out]) == 0, capsys.readouterr().err
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["data"]["dropped"] == found[1]["data"]["dropped"]
+    assert set(found[1]["data"]["dropped"]) == {"id", "always", "empty"}
+    assert found[0]["by_column"] == found[1]["by_column"]
+    assert (
+        pq.read_table("many-fair")
+        .cast(pq.read_schema("one.parquet"))
+        .equals(pq.read_table("one-fair.parquet"))
+    )
+    evidence = json.loads((files / "r.json").read_text())
+    assert evidence["mitigation"]["cells"] == found[1]["edits"]
+    assert "Rates of each group before and after" in (files / "r.html").read_text()
+
+
+def test_many_files_are_audited(files, capsys):
+    tests = ("--fail-if", "impact_ratio < 0.99", "--report", "a.json")
+    assert run_here(["audit", "in", *WHO, *tests]) == 3
+    printed = capsys.readouterr()
+    assert "For whom: by group" in printed.out
+    assert "failed: impact_ratio < 0.99" in printed.err
+    evidence = json.loads((files / "a.json").read_text())
+    assert evidence["setting"]["rows"] == 300
+    assert evidence["mitigation"] is None
+    assert run_here(["audit", "in", *WHO, "--folds", "3"]) != 0
+    assert "--folds goes with one file" in " ".join(capsys.readouterr().err.split())

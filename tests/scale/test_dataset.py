@@ -241,7 +241,7 @@ def killed(moment, source, out):
 
         return counted
 
-    for owner, name in ((_files, "checksum_of"), (_dataset.Repairer, "repair"), (_dataset, "write_bytes")):
+    for owner, name in ((_files, "checksum_of"), (_dataset.Repairer, "repair"), (_dataset, "write_stream")):
         setattr(owner, name, at(getattr(owner, name)))
     run(source, out)
 

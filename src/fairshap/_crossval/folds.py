@@ -1,6 +1,6 @@
 """Folds of a table, and what a model does on the rows of one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,11 +109,13 @@ def judge(
     positive = target.positive_value
     seen = problem.own if is_blind else problem.table
     table = seen.store.mix([rows] * len(seen.names), labels=rows)
-    predicted = np.asarray(model.predict(table)) == positive
+    # The score first: its errors say what to do.
     score = scorer(table)
+    predicted = np.asarray(model.predict(table)) == positive
     risk = flips = np.zeros(len(rows))
     if not is_blind:
-        risk, flips = _when_switched(scorer, problem, rows, predicted, score)
+        tells = tells_decisions(scorer, score, predicted, is_first=target.positive == 0)
+        risk, flips = when_switched(Risk(scorer, problem), rows, tells=tells)
     if score.ndim > 1:
         score = score[:, list(model.classes_).index(positive)]
     elif target.positive == 0:
@@ -122,24 +124,39 @@ def judge(
     return Predictions(rows, true, predicted, group, risk, score, flips, scorer.has_probabilities)
 
 
-def _when_switched(
-    scorer: Scorer, problem: Problem, rows: Ints, predicted: Bools, score: Floats
+def tells_decisions(scorer: Scorer, score: Floats, predicted: Bools, *, is_first: bool) -> bool:
+    """Say whether scores tell which rows are predicted positive; not so for thresholds of the model's own.
+
+    ``is_first`` says whether the positive label is the first of two.
+    """
+    return score.ndim == 1 and np.array_equal((score > cut_of(scorer)) != is_first, predicted)
+
+
+def cut_of(scorer: Scorer) -> float:
+    """Return the score above which the second of two labels is predicted."""
+    return 0.5 if scorer.has_probabilities else 0.0
+
+
+def when_switched(
+    risk: Risk, rows: Ints, *, tells: bool, sources: Sequence[Ints] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return how far the output of each row, and its decision, change when only the attribute does."""
-    target, groups, risk = problem.y, problem.groups, Risk(scorer, problem)
-    cut, is_first = 0.5 if scorer.has_probabilities else 0.0, target.positive == 0
-    # Asking for scores is enough where they tell the decisions; not so for thresholds of the model's own.
-    tells = score.ndim == 1 and np.array_equal((score > cut) != is_first, predicted)
+    """Return how far the output of each row, and its decision, change when only the attribute does.
+
+    Asking for scores is enough where they tell the decisions. Column j of the rows has the cells of the rows
+    ``sources[j]``, by default its own.
+    """
+    scorer, problem, groups = risk.scorer, risk.problem, risk.problem.groups
+    sources = [rows] * len(problem.table.names) if sources is None else sources
     found = []
-    for part in np.split(rows, range(risk.call_rows, len(rows), risk.call_rows)):
-        sources = [part] * len(problem.table.names)
-        scores = risk.switched_scores(sources, part)
+    for at in np.split(np.arange(len(rows)), range(risk.call_rows, len(rows), risk.call_rows)):
+        part, own = [source[at] for source in sources], rows[at]
+        scores = risk.switched_scores(part, own)
         if tells:
-            decided = scores > cut
+            decided = scores > cut_of(scorer)
         else:
-            mixed, shape = risk.switched(sources, part)
+            mixed, shape = risk.switched(part, own)
             labels = scorer.model.predict(problem.table.store.mix(mixed))
-            decided = np.asarray(labels == target.positive_value).reshape(shape)
+            decided = np.asarray(labels == problem.y.positive_value).reshape(shape)
         found.append([risk_of_scores(groups, values) for values in (scores, decided.astype(np.float64))])
     changed = np.concatenate(found, axis=1)
     if groups.by_row:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,29 +21,58 @@ _IDENTIFIER = re.compile(
 )
 
 
+class ColumnFacts(NamedTuple):
+    """What tells whether a model can learn from a column; of a large one, numbers of values are estimates."""
+
+    name: str
+    #: Whether it holds text or other categories; whole numbers; or neither.
+    is_category: bool
+    is_whole: bool
+    n_rows: int
+    n_present: int
+    n_values: int
+    #: Whether every value that is there occurs once.
+    is_each_once: bool
+    #: One of its values, and for whole numbers how many there are from the least to the greatest.
+    first: Any
+    span: int
+
+    @classmethod
+    def of(cls, column: pd.Series) -> "ColumnFacts":
+        """Return the facts of a column in memory."""
+        n_present, n_values = int(column.notna().sum()), column.nunique()
+        is_whole = column.dtype.kind in "iu"
+        span = int(column.max()) - int(column.min()) + 1 if is_whole and n_present else 0
+        is_category, first = isinstance(column.dtype, pd.CategoricalDtype), column.iloc[0]
+        kinds = str(column.name), is_category, is_whole
+        return cls(*kinds, len(column), n_present, n_values, n_values == n_present, first, span)
+
+    @property
+    def why_unusable(self) -> str:
+        """Why no model can learn from it; blank if one can."""
+        n_present, n_values = self.n_present, self.n_values
+        if not n_present:
+            return "empty"
+        if n_values == 1 and n_present == self.n_rows:
+            return f"always {self.first!r}"
+        if n_present <= _FEW_ROWS or 2 * n_values <= n_present or n_values <= _FEW_ROWS:
+            return ""
+        if self.is_category:
+            return (
+                "every value occurs once" if self.is_each_once else f"text of {n_values:,} different values"
+            )
+        if self.is_whole:
+            if self.is_each_once and n_present == self.span:
+                return "numbers the rows"
+            if _IDENTIFIER.search(self.name):
+                return "an identifier"
+        return ""
+
+
 def find_unusable(frame: pd.DataFrame, kept: Collection[str]) -> dict[str, str]:
     """Return the columns that no model can learn from, and why; those in ``kept`` are not looked at."""
-    found = {name: _why_unusable(frame[name]) for name in frame.columns if name not in kept}
-    return {str(name): why for name, why in found.items() if why}
-
-
-def _why_unusable(column: pd.Series) -> str:
-    n_present, n_values = int(column.notna().sum()), column.nunique()
-    if not n_present:
-        return "empty"
-    if n_values == 1 and n_present == len(column):
-        return f"always {column.iloc[0]!r}"
-    if n_present <= _FEW_ROWS or 2 * n_values <= n_present or n_values <= _FEW_ROWS:
-        return ""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        each = "every value occurs once"
-        return each if n_values == n_present else f"text of {n_values:,} different values"
-    if column.dtype.kind in "iu":
-        if n_values == n_present == column.max() - column.min() + 1:
-            return "numbers the rows"
-        if _IDENTIFIER.search(str(column.name)):
-            return "an identifier"
-    return ""
+    facts = (ColumnFacts.of(frame[name]) for name in frame.columns if name not in kept)
+    return {one.name: one.why_unusable for one in facts if one.why_unusable}
 
 
 def find_codes(X: pd.DataFrame, skipped: Collection[str]) -> list[str]:

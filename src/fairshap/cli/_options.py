@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
@@ -288,6 +289,12 @@ class TableFiles(ReportOptions):
 
     out: str = out_option()
     edits: str | None = option(None, "The ledger: every edit, with why (CSV).", metavar="FILE")
+
+
+def is_many(data: str) -> bool:
+    """Say whether a table is a folder, a pattern or a URL of Parquet files."""
+    is_pattern = any(sign in data for sign in "*?[") and not Path(data).is_file()
+    return is_pattern or "://" in data or Path(data).is_dir()
 
 
 def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:

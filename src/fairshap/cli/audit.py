@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, Texts, option
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions, Texts, is_many, option
 
 # The rest is imported where it is used: the help and completion of options do not wait for it.
 if TYPE_CHECKING:
@@ -63,6 +63,18 @@ def audit(
     output = Output("audit", run)
     tests = [*(fail_if or ()), *(read_file(gates) if gates is not None else ())]
     read_conditions(tests)
+    if is_many(task.data):
+        from fairshap.cli._dataset import audit_files
+
+        given = {"--folds": on.folds, "--repeats": on.repeats, "--edits": on.edits, "--weights": weights}
+        given["--ll144"] = ll144
+        if refused := [name for name, value in given.items() if value is not None]:
+            raise typer.BadParameter(f"{refused[0]} goes with one file")
+        found = audit_files(
+            context, output, task, page, threshold=threshold, fail_if=tests, by=by, purpose=purpose
+        )
+        _check_gates(output, found)
+        return
     problem, estimator = open_task(output, task, page, on, needs_privileged=False, weights=weights)
     weight = None
     if weights is not None:
@@ -77,7 +89,7 @@ def audit(
             fail_if=tests,
             **on.params,
             **run.params,
-            **problem.about(context, page, "audit", by=by, purpose=purpose),
+            **problem.about(context, page, "Fairness audit of", by=by, purpose=purpose),
         )
         asked = [(path, partial(found.content, path)) for path in page.reports]
         if tables:
@@ -88,13 +100,18 @@ def audit(
     if page.redact:
         for row in rows:
             row.update(dict.fromkeys(("name", "group", "value", "reference_value"), ""))
-    _print(output, found, problem, rows)
+    print_evidence(output, found, rows, problem.row_head)
     output.written(page, apart=True)
     if tables:
         output.line(f"Written: {', '.join(tables)}")
-    failed = [gate for gate in found.gates if not gate.passed]
     evidence = found.to_dict()
     output.json(**problem.describe(), evidence=evidence, rows=rows, report=page.report, ll144=tables)
+    _check_gates(output, found)
+
+
+def _check_gates(output: Output, found: Evidence) -> None:
+    """Say which tests failed, and leave with their exit code."""
+    failed = [gate for gate in found.gates if not gate.passed]
     for gate in failed:
         output.note(f"failed: {gate.fails_if} ({gate.result}).")
     if failed:
@@ -148,7 +165,10 @@ def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, An
     return lines
 
 
-def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[dict[str, Any]]) -> None:
+def print_evidence(
+    output: Output, found: Evidence, rows: list[dict[str, Any]], row_head: str = "row"
+) -> None:
+    """Print what an audit found; ``rows`` are those of the largest risk, if there are any to show."""
     answers = found.answers
     output.line(answers.what_was_unfair)
     output.line(answers.for_whom)
@@ -178,7 +198,7 @@ def _print(output: Output, found: Evidence, problem: CommandTable, rows: list[di
     _print_columns(output, found)
     if rows:
         output.line("\nWhich rows: the largest risks, and the value that adds the most")
-        head = [problem.row_head, "group", "risk", "column", "value", "reference has", "adds"]
+        head = [row_head, "group", "risk", "column", "value", "reference has", "adds"]
         names = ("name", "group", "risk", "column", "value", "reference_value", "attribution")
         output.table(head, [[line[name] for name in names] for line in rows], left=(0, 1, 3))
     if found.gates:

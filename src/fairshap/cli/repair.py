@@ -16,6 +16,7 @@ from fairshap.cli._options import (
     TableFiles,
     TaskOptions,
     explainer_of,
+    is_many,
     is_standard,
     option,
     repeats_option,
@@ -73,14 +74,15 @@ def repair(
     from fairshap.cli._models import make_model, open_task
     from fairshap.cli._output import Output
 
-    if _is_dataset(task.data, files.out):
+    if is_many(task.data) or files.out.endswith("/") or Path(files.out).is_dir():
         from fairshap.cli._dataset import repair_files
 
         measuring = {"--folds": folds, "--repeats": repeats, "--retrain": retrain}
         if given := [name for name, value in measuring.items() if value is not None]:
             why = "a repair of many files measures the explained model only"
             raise typer.BadParameter(f"{given[0]} goes with one file; {why}")
-        repair_files(Output("repair", run), task, selector, limits, files, max_references, max_memory)
+        rooms = {"max_references": max_references, "max_memory": max_memory}
+        repair_files(context, Output("repair", run), task, selector, limits, files, rooms)
         return
     # The demo is a repair too.
     output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
@@ -109,19 +111,12 @@ def repair(
         return made.report(positive=problem.positive, evaluation=measured, **hashes, **about)
 
     asked = [
-        *problem.reports(context, files, "repair", evidence),
+        *problem.reports(context, files, "Fairness repair of", evidence),
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
     write_all(asked, force=files.force)
     _print(output, files, problem, made, measured, others)
-
-
-def _is_dataset(data: str, out: str) -> bool:
-    """Say whether files are to be repaired into a folder, and not one into another."""
-    is_pattern = any(sign in data for sign in "*?[") and not Path(data).is_file()
-    is_many = is_pattern or "://" in data or Path(data).is_dir()
-    return is_many or out.endswith("/") or Path(out).is_dir()
 
 
 def make_repair(
@@ -261,4 +256,7 @@ def _print_before_and_after(output: Output, evaluation: Evaluation) -> None:
         cells[name] = before[name], after[name], f"{change[name]:+.4f} {interval}"
     output.line(f"Trained before and after the repair, measured on held-out rows: {evaluation.folds}")
     print_measures(output, evaluation, ("before", "after", "change [95 % interval]"), cells)
+    if change["reversed"]:
+        labels = [MEASURES[name].label for name in change["reversed"].split(", ")]
+        output.line(f"These gaps have changed sides: {', '.join(labels)}. The group behind is now ahead.")
     output.line()

@@ -1,9 +1,8 @@
 """Repair a data set that is larger than memory, file by file; an interrupted run goes on where it stopped."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import joblib
@@ -11,12 +10,17 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
 from fairshap import __version__
 from fairshap._messages import Progress, check_number, did_you_mean, listing
-from fairshap.edits import EditConstraints, Edits
+from fairshap.edits import EditConstraints
 from fairshap.estimators import FairSHAP
+from fairshap.evidence import Evidence
+from fairshap.evidence._audit import is_fitted
+from fairshap.evidence._gates import read_conditions
 from fairshap.exceptions import ColumnError, FileError, InputError
+from fairshap.scale._evidence import Subject, make_evidence
 from fairshap.scale._files import (
     File,
     Files,
@@ -25,11 +29,12 @@ from fairshap.scale._files import (
     join,
     open_folder,
     read_json,
-    write_bytes,
+    write_stream,
 )
 from fairshap.scale._fitting import MAX_REFERENCES
 from fairshap.scale._reading import read_repairer
 from fairshap.scale._repairer import Repairer
+from fairshap.scale._spool import Spool
 from fairshap.scale._sums import Sums
 
 # Folders that readers of data sets pass over, because of the underscore.
@@ -50,12 +55,24 @@ class DatasetRepair:
         How many rows and references each stratum has; see :class:`fairshap.Repairer`.
     n_resumed : int
         The files that an earlier run had written already.
+    subject : Subject
+        What the sums are about: names, and no row.
     """
 
     sums: Sums
     files: tuple[str, ...]
     diagnostics: dict[str, Any]
     n_resumed: int
+    subject: Subject
+
+    def report(self, *, fail_if: Iterable[str] = (), **about: Any) -> Evidence:
+        """Return the evidence in the sums: groups, outcomes, errors, DR, flips, and edits by column.
+
+        Before and after are the explained model's own, on the rows as they were and as they are repaired. See
+        :func:`fairshap.audit` for the parameters, of which ``ids`` means nothing here.
+        """
+        about = {"title": "Fairness repair", **about}
+        return make_evidence(self.sums, self.subject, is_repair=True, fail_if=fail_if, about=about)
 
     def __repr__(self) -> str:
         sums = self.sums
@@ -70,6 +87,7 @@ def repair_dataset(
     target: str,
     positive: Any = None,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     max_references: int | None = MAX_REFERENCES,
     max_memory: float = 3.0,
 ) -> DatasetRepair:
@@ -100,6 +118,8 @@ def repair_dataset(
         The positive label, for the figures in the sums; by default the larger of two.
     drop : list of str, optional
         Columns that the model does not see, such as identifiers; they are written as they are.
+    categorical : list of str, optional
+        Columns that are pandas categories to the model: text, or whole numbers that are codes.
     max_references : int, default=10000
         The most references of one label on one side; None for all rows, as far as they fit into memory.
     max_memory : float, default=3.0
@@ -121,16 +141,14 @@ def repair_dataset(
     >>> repair_dataset(folder / "people.parquet", folder / "fair", repair, target="hired")
     DatasetRepair(1 files, 400 rows, 211 cells edited)
     """
-    what = "a number of GiB; give 3.0, for example."
-    check_number(max_memory, "max_memory", what, low=np.nextafter(0.0, 1.0))
-    files = Files.open(source)
-    columns = _columns(files, target, drop)
+    files, columns = _open(source, target, drop, categorical, max_memory)
     repair = _prepared(repair, files, columns)
     filesystem, folder = open_folder(out)
     asked = {
         "target": target,
         "positive": repr(positive),
         "drop": sorted(drop),
+        "categorical": sorted(categorical),
         "max_references": max_references,
         "max_memory": max_memory,
         # Another version may repair otherwise, or write the same values in other bytes.
@@ -142,15 +160,106 @@ def repair_dataset(
             raise _wrong(f"{folder!r} is in the data set that is read; give a folder that is not.")
     run = _Run(filesystem, folder, _identify(files, repair, asked))
     run.check(files)
-    rooms: dict[str, Any] = {"max_references": max_references, "max_memory": max_memory}
-    repairer, size = read_repairer(files, repair, columns, target, positive, **rooms)
+    repairer, size = read_repairer(
+        files,
+        repair,
+        columns,
+        target,
+        positive,
+        categorical=categorical,
+        max_references=max_references,
+        max_memory=max_memory,
+    )
     run.begin(repairer)
     with Progress("Repairing", files.n_rows, repair.verbose) as progress:
         for file in files.files:
             if not run.is_done(file):
                 run.repair(files, file, repairer, size, repair.n_jobs)
             progress.advance(file.n_rows, file.n_rows)
-    return run.result(files)
+    return run.result(files, Subject.of(repairer, repair))
+
+
+def audit_dataset(
+    source: Any,
+    model: Any = None,
+    *,
+    target: str,
+    sensitive: Any,
+    privileged: Any,
+    positive: Any = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    threshold: float = 0.05,
+    fail_if: Iterable[str] = (),
+    max_references: int | None = MAX_REFERENCES,
+    max_memory: float = 3.0,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **about: Any,
+) -> Evidence:
+    """Return evidence of how a model treats groups, from Parquet files of any size; nothing is written.
+
+    The figures are those of :func:`fairshap.audit` that sums over batches tell: groups, outcomes, errors,
+    discriminative risk, flips, and what columns add to the risk. Those that need all rows at once are not
+    known: ROC AUC, calibration and proxies.
+
+    Parameters
+    ----------
+    source, target, positive, drop, categorical, max_references, max_memory
+        As of :func:`repair_dataset`.
+    model : estimator, optional
+        A fitted model is judged as it is. An unfitted one, or None for scikit-learn's histogram gradient
+        boosting, is trained on the rows that fit into memory.
+    sensitive, privileged, threshold, fail_if, **about
+        As of :func:`fairshap.audit`; the privileged values have to be given.
+    random_state, n_jobs, verbose
+        As of :class:`fairshap.FairSHAP`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairshap import audit_dataset, datasets
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> d.X.assign(hired=d.y).to_parquet(folder / "people.parquet")
+    >>> evidence = audit_dataset(folder, target="hired", sensitive="group", privileged="a")
+    >>> evidence.groupings[0].labels[0].most_favored
+    'a'
+    """
+    read_conditions(fail_if)
+    estimator = FrozenEstimator(model) if model is not None and is_fitted(model) else model
+    how: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+    who = {"sensitive": sensitive, "privileged": privileged, "min_group_size": 1}
+    repair = FairSHAP(estimator, **who, threshold=threshold, **how)
+    files, columns = _open(source, target, drop, categorical, max_memory)
+    repairer, size = read_repairer(
+        files,
+        repair,
+        columns,
+        target,
+        positive,
+        categorical=categorical,
+        max_references=max_references,
+        max_memory=max_memory,
+    )
+    parts = []
+    with Progress("Auditing", files.n_rows, verbose) as progress:
+        for chunk in files.chunks([*columns, target], size):
+            parts.append(repairer.repair(chunk, n_jobs=n_jobs).sums)
+            progress.advance(len(chunk), len(chunk))
+    subject = Subject.of(repairer, repair)
+    return make_evidence(Sums.total(parts), subject, is_repair=False, fail_if=fail_if, about=about)
+
+
+def _open(
+    source: Any, target: str, drop: Sequence[str], categorical: Sequence[str], max_memory: float
+) -> tuple[Files, list[str]]:
+    """Return the files, and the columns that the model sees."""
+    what = "a number of GiB; give 3.0, for example."
+    check_number(max_memory, "max_memory", what, low=np.nextafter(0.0, 1.0))
+    files = Files.open(source)
+    return files, _columns(files, target, drop, categorical)
 
 
 class _Run:
@@ -215,44 +324,47 @@ class _Run:
 
     def repair(self, files: Files, file: File, repairer: Repairer, size: int, n_jobs: int | None) -> None:
         """Repair one file, write it and its ledger, and note both."""
-        parts: list[tuple[Edits, Sums]] = []
+        sums: Sums | None = None
 
-        def groups() -> Iterator[pa.Table]:
+        def groups(spool: Spool) -> Iterator[pa.Table]:
+            nonlocal sums
             row = file.first_row
             for table in files.row_groups(file):
                 repaired = []
                 for start in range(0, len(table), size):
                     batch = table.slice(start, size)
                     found = repairer.repair(batch, first_row=row + start, n_jobs=n_jobs)
-                    parts.append((found.edits, found.sums))
+                    spool.add(found.edits)
+                    sums = found.sums if sums is None else sums + found.sums
                     repaired.append(found.X.select(files.schema.names))
                 row += len(table)
                 yield join(repaired).cast(files.schema)
 
-        checksum = files.write(file, groups(), self.filesystem, self._path(file.name))
-        edits, sums = Edits.together(*(one for one, _ in parts)), Sums.total([one for _, one in parts])
-        ledger = self._path(ledger_of(file.name))
-        ledger_checksum = write_bytes(self.filesystem, ledger, edits.to_bytes(repaired=checksum))
+        with Spool() as spool:
+            checksum = files.write(file, groups(spool), self.filesystem, self._path(file.name))
+            ledger = self._path(ledger_of(file.name))
+            ledger_checksum = write_stream(self.filesystem, ledger, lambda out: spool.write(out, checksum))
+        assert sums is not None  # noqa: S101 - there are rows
         self.manifest["files"][file.name] = {
             "first_row": file.first_row,
             "rows": file.n_rows,
-            "edits": len(edits),
+            "edits": spool.n_edits,
             "sha256": checksum,
             "ledger_sha256": ledger_checksum,
             "sums": sums.to_dict(),
         }
         self._note()
 
-    def result(self, files: Files) -> DatasetRepair:
+    def result(self, files: Files, subject: Subject) -> DatasetRepair:
         """Return what the run did, all files together."""
         found = self.manifest["files"]
         sums = Sums.total([Sums.from_dict(found[file.name]["sums"]) for file in files.files])
         names = tuple(file.name for file in files.files)
-        return DatasetRepair(sums, names, self.manifest["diagnostics"], self.n_resumed)
+        return DatasetRepair(sums, names, self.manifest["diagnostics"], self.n_resumed, subject)
 
     def _note(self) -> None:
         content = json.dumps(self.manifest, indent=1, sort_keys=True).encode()
-        write_bytes(self.filesystem, self._path(_MANIFEST), content)
+        write_stream(self.filesystem, self._path(_MANIFEST), lambda out: out.write(content))
 
     def _checksum(self, path: str) -> str | None:
         is_there = self.filesystem.get_file_info(path).type == fs.FileType.File
@@ -267,18 +379,26 @@ def ledger_of(name: str) -> str:
     return f"{_LEDGER}/{name}.csv"
 
 
-def _columns(files: Files, target: str, drop: Sequence[str]) -> list[str]:
+def _columns(files: Files, target: str, drop: Sequence[str], categorical: Sequence[str]) -> list[str]:
     """Return the columns that the model sees."""
-    if isinstance(drop, str):
-        raise InputError(f"drop={drop!r} must be a list of columns, such as [{drop!r}].", parameter="drop")
-    for name, parameter in chain([(target, "target")], ((name, "drop") for name in drop)):
+    asked = [(target, "target")]
+    for parameter, names in (("drop", drop), ("categorical", categorical)):
+        if isinstance(names, str):
+            text = f"{parameter}={names!r} must be a list of columns, such as [{names!r}]."
+            raise InputError(text, parameter=parameter)
+        asked += [(name, parameter) for name in names]
+    for name, parameter in asked:
         if name not in files.names:
             raise ColumnError(
                 f"{parameter}={name!r} is not a column of the files, which have {listing(files.names)}."
                 f"{did_you_mean(name, files.names)}",
                 parameter=parameter,
             )
-    return [name for name in files.names if name != target and name not in drop]
+    seen = [name for name in files.names if name != target and name not in drop]
+    if unseen := [name for name in categorical if name not in seen]:
+        text = f"categorical={unseen[0]!r} is the target or in drop; name columns that the model sees."
+        raise ColumnError(text, parameter="categorical")
+    return seen
 
 
 def _prepared(repair: FairSHAP, files: Files, columns: Sequence[str]) -> FairSHAP:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,6 +18,8 @@ from fairshap.exceptions import FileError
 
 # The bytes that are read at a time for a checksum.
 _BLOCK = 1 << 22
+# The digits of a decimal that float64 holds.
+_DIGITS = 15
 # Columns in which pandas keeps an index: passed through.
 INDEX = "__index_level_"
 
@@ -101,6 +103,7 @@ class Files:
             for k in range(len(file.row_groups)):
                 if file.row_groups[k]:
                     table = reader.read_row_group(k)
+                    table = table.cast(pa.schema([_readable(field) for field in table.schema]))
                     for field in self.partitions:
                         value = pa.scalar(file.partition.get(field.name), type=_plain(field.type))
                         table = table.append_column(field.name, pa.repeat(value, len(table)))
@@ -165,12 +168,12 @@ def write_aside(filesystem: Any, path: str, write: Any) -> str:
     return checksum
 
 
-def write_bytes(filesystem: Any, path: str, content: bytes) -> str:
-    """Write a small file likewise."""
+def write_stream(filesystem: Any, path: str, fill: Callable[[Any], Any]) -> str:
+    """Write a file likewise by what fills its stream."""
 
     def write(aside: str) -> None:
         with filesystem.open_output_stream(aside) as stream:
-            stream.write(content)
+            fill(stream)
 
     return write_aside(filesystem, path, write)
 
@@ -338,6 +341,17 @@ def _check_same(first: str, expected: pa.Schema, path: str, schema: pa.Schema) -
         raise _wrong(
             f"{path!r} has the columns of {first!r} in another order. Give all files the same order."
         )
+
+
+def _readable(field: pa.Field) -> pa.Field:
+    """Return a column in the type that numbers and dates are compared in; it is written in its own."""
+    kind = field.type
+    if pa.types.is_date(kind):
+        return field.with_type(pa.timestamp("ms"))
+    # Digits that float64 has; longer ones stay categories.
+    if pa.types.is_float16(kind) or (pa.types.is_decimal(kind) and kind.precision <= _DIGITS):
+        return field.with_type(pa.float64())
+    return field.with_type(pa.large_string()) if pa.types.is_string_view(kind) else field
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -72,6 +72,7 @@ def read_repairer(
     target: str,
     positive: Any,
     *,
+    categorical: Sequence[str],
     max_references: int | None,
     max_memory: float,
 ) -> tuple[Repairer, int]:
@@ -82,26 +83,28 @@ def read_repairer(
     goes by the numbers of the rows, not by the files that they are in.
     """
     first = next(files.chunks([*columns, target], _JUDGED))
-    rooms = Rooms.of(to_frame(first, columns), max_memory)
+    rooms = Rooms.of(to_frame(first, columns, categorical), max_memory)
     if files.n_rows <= rooms.held:
         table = next(files.chunks([*columns, target], files.n_rows))
-        X, y = to_frame(table, columns), table.column(target)
+        X, y = to_frame(table, columns, categorical), table.column(target)
         del table
         problem = read_problem(repair, X, y, positive)
         warn_of_copies(problem)
         number = np.arange(files.n_rows)
         made = make_repairer(repair, problem, number, target=target, max_references=max_references)
         return made, rooms.batch
-    pass_ = _Pass(repair, tuple(columns), target, positive, files.n_rows, rooms, max_references)
+    given = tuple(columns), tuple(categorical), target, positive
+    pass_ = _Pass(repair, *given, files.n_rows, rooms, max_references)
     for chunk in files.chunks([*columns, target], rooms.batch):
         pass_.add(chunk)
     return pass_.finish(), rooms.batch
 
 
-def to_frame(table: pa.Table, columns: Sequence[str]) -> pd.DataFrame:
-    """Return columns of a table as pandas has them."""
+def to_frame(table: pa.Table, columns: Sequence[str], categorical: Sequence[str]) -> pd.DataFrame:
+    """Return columns of a table as pandas has them, some as categories in the order of their values."""
     frame: pd.DataFrame = table.select(columns).to_pandas(ignore_metadata=True)
-    return frame
+    others = [name for name in categorical if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    return frame.astype(dict.fromkeys(others, "category"))
 
 
 @dataclass(slots=True)
@@ -118,6 +121,7 @@ class _Pass:
 
     repair: FairSHAP
     columns: tuple[str, ...]
+    categorical: tuple[str, ...]
     target: str
     positive: Any
     n_rows: int
@@ -137,7 +141,7 @@ class _Pass:
 
     def add(self, chunk: pa.Table) -> None:
         """Count the rows of a chunk, and keep some of them."""
-        X = to_frame(chunk, self.columns)
+        X = to_frame(chunk, self.columns, self.categorical)
         table = Table.read(X)
         number = np.arange(self.start, self.start + table.n_rows)
         rank = ranks(number, _SEED)
@@ -164,6 +168,9 @@ class _Pass:
 
     def finish(self) -> Repairer:
         """Return the repairer of all rows."""
+        for name in self.categorical:
+            # In the order of the values, as one table has them; not in that of the chunks.
+            self.dtypes[name] = pd.CategoricalDtype(self.dtypes[name].categories.sort_values())
         most = self._most()
         for pool in self.pools.values():
             self._thin(pool, most)

@@ -8,12 +8,13 @@ import pandas as pd
 import pyarrow as pa
 from joblib import effective_n_jobs
 
+from fairshap._crossval.folds import cut_of, tells_decisions, when_switched
 from fairshap._frames import Players, Table, is_missing, open_store
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import Risk, Scorer
 from fairshap._problem import Problem, warn_of_copies
 from fairshap._problem.parts import Whole
-from fairshap._typing import Ints, Native
+from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._explain import explain_risk
 from fairshap.attribution._explanation import Options
 from fairshap.edits import EditConstraints, Edits, Selector
@@ -22,7 +23,12 @@ from fairshap.exceptions import ColumnError, InputError
 from fairshap.matching import MatchPlan, NearestMatcher
 from fairshap.matching._match import join_pairs
 from fairshap.scale._references import References
-from fairshap.scale._sums import Sums
+from fairshap.scale._sums import Judged, Sums
+
+# How much of a unit scores may be rounded by.
+_NEAR = 1e-6
+# The rows that are asked for decisions where scores may tell them.
+_ASKED = 1000
 
 
 class RepairedBatch(NamedTuple):
@@ -225,19 +231,72 @@ class Repairer:
         return join_pairs(pairs, each=each)
 
     def _sums(self, explanation: Any, edits: Edits) -> Sums:
-        """Return what an explained batch adds up to."""
+        """Return what an explained batch adds up to, as it is and as it is repaired."""
         problem, risk = explanation.problem, explanation.risk.copy()
         unknown = np.flatnonzero(np.isnan(risk))
         if problem.groups.by_row:
             unknown = unknown[problem.groups.side[unknown] >= 0]
         if len(unknown):
             risk[unknown] = explanation.risk_function.of_rows(unknown)
-        positive = self.whole.target.positive_value
-        true = predicted = np.zeros(len(risk), dtype=np.bool_)
-        if positive is not None:
-            true = np.asarray(problem.y.values == positive)
-            predicted = np.asarray(np.asarray(self.model.predict(problem.own.native)) == positive)
-        return Sums.of(explanation, edits, risk, true, predicted)
+        none = np.zeros(len(risk), dtype=np.bool_)
+        before, true = Judged(risk, none, none), none
+        has_labels = self.whole.target.positive is not None
+        if has_labels:
+            true = np.asarray(problem.y.values == self.whole.target.positive_value)
+            before = self._judge(explanation, risk)
+        after = Judged(before.risk.copy(), before.predicted.copy(), before.flips.copy())
+        if len(edits):
+            # An edited cell is that of the reference; all other rows stay as they were judged.
+            rows, at = np.unique(edits.row, return_inverse=True)
+            sources = [rows.copy() for _ in problem.table.names]
+            for name in set(edits.column):
+                chosen = at[[column == name for column in edits.column]]
+                sources[problem.table.position(name)][chosen] = explanation.best[rows[chosen]]
+            if has_labels:
+                predicted, _, tells = self._ask(explanation, sources)
+                moved, flips = when_switched(explanation.risk_function, rows, tells=tells, sources=sources)
+                found = Judged(moved, predicted, flips > 0)
+            else:
+                found = Judged(explanation.risk_function.of_mixes(sources, rows), none[rows], none[rows])
+            for part, changed in zip(after, found, strict=True):
+                part[rows] = changed
+        return Sums.of(explanation, edits, true, before, after)
+
+    def _judge(self, explanation: Any, risk: Floats) -> Judged:
+        """Return what the model does on the rows of a batch, whose risk is known."""
+        rows, groups = np.arange(len(risk)), explanation.problem.groups
+        predicted, score, tells = self._ask(explanation, [rows] * len(explanation.problem.table.names))
+        if tells and not groups.is_mean:
+            # The scores for two values are at most the risk apart, so that only rows near the cut can flip.
+            reach = (1 if len(groups.contrasts) == 1 else 2) * risk + _NEAR * self.unit
+            rows = np.flatnonzero((np.abs(score - cut_of(self.scorer)) <= reach) | (groups.code < 0))
+        flips = np.zeros(len(risk), dtype=np.bool_)
+        if len(rows):
+            flips[rows] = when_switched(explanation.risk_function, rows, tells=tells)[1] > 0
+        return Judged(risk, predicted, flips)
+
+    def _ask(self, explanation: Any, sources: list[Ints]) -> tuple[Bools, Floats, bool]:
+        """Return which rows are predicted positive, their scores, and whether these tell the former.
+
+        Column j of the rows has the cells of the rows ``sources[j]``.
+        """
+        target, risk, n = self.whole.target, explanation.risk_function, len(sources[0])
+        is_first = target.positive == 0
+        parts = np.split(np.arange(n), range(risk.call_rows, n, risk.call_rows))
+        score = np.concatenate([risk.score([source[at] for source in sources]) for at in parts])
+        if score.ndim == 1:
+            # Thresholds of the model's own show in the rows that are nearest to the cut, if anywhere.
+            distance = np.abs(score - cut_of(self.scorer))
+            few = np.argpartition(distance, _ASKED)[:_ASKED] if n > _ASKED else np.arange(n)
+            few = np.union1d(few, np.linspace(0, n - 1, min(n, _ASKED)).astype(np.int64))
+            predicted = self._predict(explanation, [source[few] for source in sources])
+            if tells_decisions(self.scorer, score[few], predicted, is_first=is_first):
+                return np.asarray((score > cut_of(self.scorer)) != is_first), score, True
+        return self._predict(explanation, sources), score, False
+
+    def _predict(self, explanation: Any, sources: list[Ints]) -> Bools:
+        labels = self.model.predict(explanation.problem.table.store.mix(sources))
+        return np.asarray(np.asarray(labels) == self.whole.target.positive_value)
 
     def _read(self, batch: Native, y: Any) -> tuple[pd.DataFrame, Any]:
         """Return the columns of a batch that the model knows, in the types that it knows, and the target."""

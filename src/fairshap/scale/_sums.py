@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,24 @@ from fairshap._typing import Bools, Floats, Ints
 from fairshap.attribution import Explanation
 from fairshap.edits import Edits
 from fairshap.exceptions import InputError
-from fairshap.metrics import RATES, count_by_group, parts_of, rates
+from fairshap.metrics import RATES, parts_of, rates
 
-# Numbers are added up as whole multiples of this share of the unit, so that no order of adding them matters.
-_STEPS = 1 << 40
+#: Numbers are added up as whole multiples of this share of the unit, so that no order of adding them matters.
+STEPS = 1 << 40
 # The bins of Shapley values between minus one unit and one.
 _BINS = 200
+#: The cells of the table of a group: positive or not, predicted so before the repair and after it.
+CELLS = np.array([[k >> 2, k >> 1 & 1, k & 1] for k in range(8)])
+# The parts of these that rates before the repair are made of.
+_PARTS = parts_of(CELLS[:, 0] > 0, CELLS[:, 1] > 0).astype(np.int64)
+
+
+class Judged(NamedTuple):
+    """What a model does on rows: its risk, its decisions, and whether these flip with the attribute alone."""
+
+    risk: Floats
+    predicted: Bools
+    flips: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,11 +61,16 @@ class Sums:
     n_unmatched: int
     n_estimated: int
     edits_by_column: dict[Hashable, int]
-    #: For each group, that of rows without one last: all rows, those predicted positive, positive, both.
-    counts: Ints
-    #: For each group the rows whose risk is known, and in steps the sum of their risks.
+    #: For each group, that of rows without one last, how many rows are positive or not, predicted positive or
+    #: not, and predicted positive or not once they are repaired; the last changes first.
+    cells: Ints
+    #: For each group the rows whose risk is known, and those whose decision flips, before and after.
     n_risks: Ints
+    flips: Ints
+    #: For each group, in steps, the sum of the risks, of their squares, and of the risks after the repair.
     risk_steps: tuple[int, ...]
+    square_steps: tuple[int, ...]
+    after_steps: tuple[int, ...]
     #: In steps the sum of the distances to the heaviest reference.
     distance_steps: int
     #: For each feature, in steps, the sums of its Shapley values and of their sizes; the greatest; and how
@@ -65,13 +82,18 @@ class Sums:
 
     @classmethod
     def of(
-        cls, explanation: Explanation, edits: Edits, risk: Floats, true: Bools, predicted: Bools
+        cls, explanation: Explanation, edits: Edits, true: Bools, before: "Judged", after: "Judged"
     ) -> "Sums":
-        """Return the sums of one explained batch, the risks of its rows, and its labels."""
+        """Return the sums of one explained batch, judged as it is and as it is repaired."""
         groups, unit, plan = explanation.problem.groups, explanation.unit, explanation.match_plan
         n, code = len(groups.names) + 1, np.where(groups.code < 0, len(groups.names), groups.code)
-        counts = count_by_group(parts_of(true, predicted), code, n)
+        cell = ((code * 2 + true) * 2 + before.predicted) * 2 + after.predicted
+        risk = before.risk / unit
         known = ~np.isnan(risk)
+
+        def by_group(values: Floats) -> tuple[int, ...]:
+            return tuple(_total(values[known & (code == k)], 1.0) for k in range(n))
+
         values = explanation.values[explanation.status != "unmatched"]
         is_heaviest = np.append(True, np.diff(plan.row) > 0)[: len(plan)]
         at = np.clip((values / unit + 1) * (_BINS / 2), 0, _BINS - 1).astype(np.int64)
@@ -85,9 +107,12 @@ class Sums:
             n_unmatched=int(np.count_nonzero(explanation.status == "unmatched")),
             n_estimated=int(np.count_nonzero(explanation.status == "estimated")),
             edits_by_column=dict(Counter(edits.column)),
-            counts=counts.astype(np.int64),
+            cells=np.bincount(cell, minlength=8 * n).reshape(n, 8),
             n_risks=np.bincount(code[known], minlength=n),
-            risk_steps=tuple(_total(risk[known & (code == k)], unit) for k in range(n)),
+            flips=np.column_stack([np.bincount(code[one.flips], minlength=n) for one in (before, after)]),
+            risk_steps=by_group(risk),
+            square_steps=by_group(risk**2),
+            after_steps=by_group(after.risk / unit),
             distance_steps=_total(plan.distance[is_heaviest], 1.0),
             phi_steps=tuple(_total(one, unit) for one in values.T),
             size_steps=tuple(_total(np.abs(one), unit) for one in values.T),
@@ -138,7 +163,7 @@ class Sums:
         made: dict[str, Any] = {
             name: tuple(v) if isinstance(v, (list, tuple)) else v for name, v in plain.items()
         }
-        for name in ("counts", "n_risks", "phi_counts"):
+        for name in ("cells", "n_risks", "flips", "phi_counts"):
             made[name] = np.array(plain[name], dtype=np.int64)
         return cls(**made | {"phi_greatest": np.array(plain["phi_greatest"], dtype=np.float64)})
 
@@ -146,6 +171,11 @@ class Sums:
     def total(parts: "list[Sums]") -> "Sums":
         """Return the sums of all parts."""
         return reduce(Sums.__add__, parts)
+
+    @property
+    def counts(self) -> Ints:
+        """For each group: all rows, those predicted positive, positive, both."""
+        return np.asarray(self.cells @ _PARTS)
 
     @property
     def n_edits(self) -> int:
@@ -156,17 +186,17 @@ class Sums:
     def mean_risk(self) -> float:
         """The discriminative risk: the mean over the rows."""
         n = int(self.n_risks.sum())
-        return sum(self.risk_steps) * self.unit / _STEPS / n if n else float("nan")
+        return sum(self.risk_steps) * self.unit / STEPS / n if n else float("nan")
 
     @property
     def mean_distance(self) -> float:
         """The mean distance of rows to their heaviest reference."""
         n = self.n_rows - self.n_unmatched
-        return self.distance_steps / _STEPS / n if n else float("nan")
+        return self.distance_steps / STEPS / n if n else float("nan")
 
     def groups(self) -> pd.DataFrame:
         """Return the rates of each group, as ``Evaluation.groups`` does, the most frequent first."""
-        risks = np.array([steps * self.unit / _STEPS for steps in self.risk_steps])
+        risks = np.array([steps * self.unit / STEPS for steps in self.risk_steps])
         return groups_frame(np.column_stack([self.counts, risks]).astype(np.float64), self.group_names)
 
     def frame(self) -> pd.DataFrame:
@@ -191,8 +221,8 @@ class Sums:
         n = max(1, self.n_rows - self.n_unmatched)
         found = {
             "column": list(self.feature_names),
-            "mean_attribution": [steps * self.unit / _STEPS / n for steps in self.phi_steps],
-            "mean_size": [steps * self.unit / _STEPS / n for steps in self.size_steps],
+            "mean_attribution": [steps * self.unit / STEPS / n for steps in self.phi_steps],
+            "mean_size": [steps * self.unit / STEPS / n for steps in self.size_steps],
             "largest_attribution": self.phi_greatest,
             "cells": [self.edits_by_column.get(name, 0) for name in self.feature_names],
         }
@@ -217,5 +247,5 @@ def _total(values: Floats, unit: float) -> int:
     """Return the sum of numbers, each rounded to a step, in steps; whole units apart: none overflows."""
     values = values / unit
     whole = np.floor(values)
-    rest = np.rint((values - whole) * _STEPS)
-    return int(whole.astype(np.int64).sum()) * _STEPS + int(rest.astype(np.int64).sum())
+    rest = np.rint((values - whole) * STEPS)
+    return int(whole.astype(np.int64).sum()) * STEPS + int(rest.astype(np.int64).sum())
