@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from imblearn.base import SamplerMixin
+from imblearn.base import BaseSampler, SamplerMixin
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairshap._display import Shown, edits_table, panel
 from fairshap._frames import open_store
 from fairshap._messages import is_number as is_risk
 from fairshap._messages import warn
@@ -57,7 +58,7 @@ class Routed:
         return {"sample_weight": sample_weight}
 
 
-class Sampler(SamplerMixin):
+class Sampler(OneToOneFeatureMixin, SamplerMixin):
     """A sampler whose own ``fit_resample`` keeps the index, which imbalanced-learn's would drop."""
 
     fit_resample: Callable[..., tuple[Native, Any]]
@@ -71,8 +72,14 @@ class Sampler(SamplerMixin):
         """Answer imbalanced-learn's mixin, which asks for it."""
         return self.fit_resample(X, y, **params)
 
+    def __sklearn_tags__(self) -> Any:
+        # By these imbalanced-learn knows a sampler.
+        tags = BaseSampler.__sklearn_tags__(self)
+        tags.input_tags.sparse, tags.input_tags.string, tags.input_tags.allow_nan = False, True, True
+        return tags
 
-class FairSHAP(Routed, Sampler, BaseEstimator):
+
+class FairSHAP(Routed, Shown, Sampler, BaseEstimator):
     """Edit the few cells that make a model treat otherwise equal people differently.
 
     A model is fitted on the table and explained on it. Every row is matched with its nearest row of the other
@@ -282,6 +289,14 @@ class FairSHAP(Routed, Sampler, BaseEstimator):
                 reason = f"{reason[:-1]}; and no row has a risk of {self.counterfactuals:g} or more."
             warn(f"There is nothing to repair: {reason}", NothingToRepairWarning)
         return repaired.X, repaired.y
+
+    def _found(self) -> str:
+        if not hasattr(self, "summary_"):
+            return ""
+        known: dict[str, Any] = dict(self.summary_)
+        by_column = known.pop("edits_by_column")
+        facts = {name.removeprefix("n_").replace("_", " "): value for name, value in known.items()}
+        return panel("What was found", facts, edits_table(by_column))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 from fairshap._crossval.folds import Folds, Predictions
 from fairshap._crossval.measures import LEVEL, MEASURES, Estimate, HeldOut, critical_value, is_compared
+from fairshap._display import panel, paragraph, table, with_interval
 from fairshap._messages import did_you_mean, listing, quote_name, warn
 from fairshap._typing import Floats, Ints
 from fairshap.exceptions import InputError, NoiseWarning
@@ -108,6 +109,11 @@ class Measures:
         high, low = self.pairs[model, list(MEASURES).index(measure)].tolist()
         return None if high < 0 else (self.names[high], self.names[low])
 
+    def reversed(self, model: int) -> list[str]:
+        """Return the gaps whose two groups have changed places since the first model."""
+        pairs = ((name, self.pair(0, name), self.pair(model, name)) for name in MEASURES)
+        return [name for name, one, other in pairs if one and other and other == one[::-1]]
+
     def groups(self, model: int) -> pd.DataFrame:
         """Return the rates of each group, the most frequent first; ``few`` are too small to be compared."""
         return groups_frame(self.counts[model], self.names)
@@ -200,6 +206,18 @@ class Evaluation:
     def __repr__(self) -> str:
         return f"Evaluation({listing(self.names)}{f': {self.folds}' if self.folds else ''})"
 
+    def _repr_html_(self) -> str:
+        facts = {} if self.noise_level is None else {"DR of a shuffled attribute": self.noise_level}
+        columns: dict[str, Any] = {self.by: [str(name) for name in self.names]}
+        if self.edits.any():
+            columns["edits"] = self.edits
+        for label, (values, low, high) in self._levels().items():
+            known = np.concatenate([values, low, high])
+            known = known[np.isfinite(known)]
+            span = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+            columns[label] = [with_interval(*one, span) for one in zip(values, low, high, strict=True)]
+        return panel("Evaluation", facts, table(columns), paragraph(self.how))
+
     @classmethod
     def of(
         cls,
@@ -278,9 +296,11 @@ class Evaluation:
     def differences(self) -> pd.DataFrame:
         """Return the difference of each model from the first, with 95 % intervals.
 
-        All are measured on the same rows, so an interval without 0 says that two models differ.
+        All are measured on the same rows, so an interval without 0 says that two models differ. Gaps are
+        compared by their size; ``reversed`` names those that now favor the group that was behind.
         """
-        return self._frame(*self.measures.changes())
+        turned = [", ".join(self.measures.reversed(model)) for model in range(len(self.names))]
+        return self._frame(*self.measures.changes()).assign(reversed=turned)
 
     def groups(self, name: Any = None) -> pd.DataFrame:
         """Return the rates of each group under a model, by default the first; the gaps follow from them."""
@@ -298,15 +318,18 @@ class Evaluation:
         """
         from fairshap._plotting import draw_curves, draw_levels
 
+        if self.by == "budget":
+            return draw_curves(self.edits, self._levels(), axes)
+        return draw_levels(self.names, self._levels(), axes)
+
+    def _levels(self) -> dict[str, tuple[Floats, ...]]:
+        """Return the levels of the main measures and the ends of their intervals, by what they are called."""
         parts = (self.measures.values, self.measures.low, self.measures.high)
-        levels = {
+        return {
             one.label: tuple(part[:, k] for part in parts)
             for k, one in enumerate(MEASURES.values())
             if one.is_main
         }
-        if self.by == "budget":
-            return draw_curves(self.edits, levels, axes)
-        return draw_levels(self.names, levels, axes)
 
     def _frame(self, values: Floats, low: Floats, high: Floats) -> pd.DataFrame:
         data: dict[Hashable, Any] = {self.by: list(self.names)}

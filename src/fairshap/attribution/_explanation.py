@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from fairshap._display import bars, histogram, panel, table
 from fairshap._frames import Players, PlayersLike, Table, make_frame
 from fairshap._messages import check_choice, check_count, import_extra, is_number
 from fairshap._models import Risk
@@ -266,10 +267,30 @@ class Explanation:
         return len(self.values)
 
     def __repr__(self) -> str:
-        names, counts = np.unique(self.status, return_counts=True)
-        kinds = ", ".join(f"{n} {name}" for name, n in zip(names, counts.tolist(), strict=True))
+        kinds = ", ".join(f"{n} {name}" for name, n in self._kinds())
         way = self.route.partition(":")[0]
         return f"Explanation({len(self)} rows x {len(self.feature_names)} features: {kinds}, by {way})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, Any] = {"rows": len(self), "features": len(self.feature_names)}
+        facts |= dict(self._kinds())
+        label = "mean risk" if self.game == "risk" else "mean size of the gap"
+        facts |= {"by": self.route, label: self.mean_risk, "rows by it": histogram(self.risk)}
+        sizes = self.mean_sizes()
+        order = np.argsort(-sizes, kind="stable")
+        largest = np.nanmax(self.values, axis=0, initial=-np.inf)[order]
+        by_feature: dict[str, Any] = {
+            "feature": [str(self.feature_names[k]) for k in order],
+            "mean |\u03c6|": sizes[order],
+            "": bars(sizes[order]),
+            "largest \u03c6": np.where(np.isfinite(largest), largest, np.nan),
+        }
+        return panel("Explanation", facts, table(by_feature))
+
+    def _kinds(self) -> list[tuple[str, int]]:
+        """Return how many rows are exact, estimated and unmatched."""
+        names, counts = np.unique(self.status, return_counts=True)
+        return list(zip(names.tolist(), counts.tolist(), strict=True))
 
     def frame(self) -> Native:
         """Return one line per row: its status, its risks, and the Shapley value of each feature.

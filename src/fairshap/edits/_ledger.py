@@ -5,7 +5,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairshap._display import MAX_LINES, edits_table, panel, table
 from fairshap._files import write_atomically
 from fairshap._frames import Library, Table, is_missing, make_frame, open_store
 from fairshap._problem import Problem
@@ -64,6 +66,13 @@ class Edits:
     def __repr__(self) -> str:
         rows, columns = len(np.unique(self.row)), len(set(self.column))
         return f"Edits({len(self)} cells in {rows} rows and {columns} columns)"
+
+    def _repr_html_(self) -> str:
+        counts = dict(Counter(self.column).most_common())
+        facts = {"cells": len(self), "rows": len(np.unique(self.row)), "columns": len(counts)}
+        shown = ("index", "column", "old", "new", "phi", "reference")
+        head = {name: list(getattr(self, name)[: MAX_LINES // 2]) for name in shown}
+        return panel("Edits", facts, edits_table(counts), table(head, total=len(self)))
 
     @classmethod
     def of_cells(cls, problem: Problem, row: Ints, column: Ints, reference: Ints, phi: Floats) -> "Edits":
@@ -175,15 +184,17 @@ class Edits:
     def to_bytes(self, *, original: str | None = None, repaired: str | None = None) -> bytes:
         """Return the file that :meth:`write` writes."""
         checksums = _check_checksums(original=original, repaired=repaired)
-        text = io.StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow(_FULL_HEADER if checksums else _HEADER)
-        for k in range(len(self)):
+        return header_of(checksums) + self.lines(checksums)
+
+    def lines(self, checksums: Sequence[str] = (), start: int = 0, stop: int | None = None) -> bytes:
+        """Return lines of the file; the first one has the checksums."""
+        rows = []
+        for k in range(start, len(self) if stop is None else stop):
             kinds, texts = zip(*(to_text(getattr(self, name)[k]) for name in _TYPED), strict=True)
             plain = repr(float(self.phi[k])), int(self.reference[k])
-            writer.writerow([int(self.row[k]), *texts, *plain, *kinds, *checksums])
+            rows.append([int(self.row[k]), *texts, *plain, *kinds, *checksums])
             checksums = [""] * len(checksums)
-        return text.getvalue().encode("utf-8", errors="surrogatepass")
+        return _to_csv(rows)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Edits":
@@ -201,6 +212,17 @@ class Edits:
             )
         except (TypeError, ValueError) as error:
             raise LedgerError(f"{os.fspath(path)!r} is damaged: {error}") from error
+
+
+def header_of(checksums: Sequence[str]) -> bytes:
+    """Return the first line of a ledger, which may have checksums."""
+    return _to_csv([_FULL_HEADER if checksums else _HEADER])
+
+
+def _to_csv(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", errors="surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from fairshap._display import histogram, panel
 from fairshap._frames import Library, Table, make_frame
 from fairshap._kernels.neighbors.distance import MISMATCH, Costs, mean_and_scale, squared_distances
 from fairshap._kernels.neighbors.onehot import without_one_hot
@@ -196,6 +197,14 @@ class MatchPlan:
     def __repr__(self) -> str:
         mean = f", mean distance {self.distance.mean():.3g}" if len(self) else ""
         return f"MatchPlan({len(self)} pairs, {len(self.unmatched)} of {self.n_rows} rows unmatched{mean})"
+
+    def _repr_html_(self) -> str:
+        uses = np.bincount(self.reference, minlength=1)
+        facts: dict[str, Any] = {"rows": self.n_rows, "unmatched": len(self.unmatched), "pairs": len(self)}
+        if len(self):
+            facts |= {"references": int((uses > 0).sum()), "most uses of one": int(uses.max())}
+            facts |= {"mean distance": self.distance.mean(), "distances": histogram(self.distance)}
+        return panel("MatchPlan", facts)
 
     @property
     def best(self) -> Ints:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairshap._display import Shown
 from fairshap._frames import Table, open_store
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
@@ -14,7 +15,7 @@ from fairshap.exceptions import InputError
 _OF_ROWS = ("sample_weight_", "counterfactual_of_")
 
 
-class Mitigator(BaseEstimator):
+class Mitigator(Shown, BaseEstimator):
     """The base of every mitigation: it holds the attribute and reads the groups as FairSHAP does.
 
     Pickled, it is without ``sample_weight_`` and ``counterfactual_of_``, which tell of single rows.

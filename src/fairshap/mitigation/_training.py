@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fairshap._display import Shown
 from fairshap._frames import open_store
 from fairshap._typing import Floats, Native
 from fairshap.mitigation._removal import SensitiveRemover
@@ -34,7 +35,7 @@ def read_rows(owner: Any, X: Native, remover: SensitiveRemover | None) -> Native
     return X if remover is None else remover.transform(X)
 
 
-class Trainer(MetaEstimatorMixin, BaseEstimator):
+class Trainer(Shown, MetaEstimatorMixin, BaseEstimator):
     """Trains an estimator on a table that was changed, and predicts with it."""
 
     estimator: Any

@@ -18,6 +18,7 @@ from fairshap._crossval.ranking import (
     on_front,
 )
 from fairshap._crossval.trials import Run, check_unfitted, draw_seed, warn_of_skipped
+from fairshap._display import bars, panel, paragraph, table
 from fairshap._models import copy_estimator, default_estimator
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
@@ -54,7 +55,21 @@ class Tuning:
     _positive: Any
 
     def __repr__(self) -> str:
-        return f"Tuning({len(self._frame)} candidates; {self.reason})"
+        return f"Tuning({len(self._frame)} candidates; recommended: {self.recommended!r}; .reason says why)"
+
+    def __str__(self) -> str:
+        return f"{self.recommended}: {self.reason}"
+
+    def _repr_html_(self) -> str:
+        frame = self._frame
+        columns: dict[str, Any] = {name: frame[name].tolist() for name in ("name", "minimized")}
+        columns[""] = bars(frame["minimized"])
+        for name in dict.fromkeys([self._search.limits.scoring, "dr", "dp", "eo"]):
+            columns[MEASURES[name].label] = [f"{level:.3f}" for level in frame[name]]
+        columns["within the limits"] = frame["allowed"].tolist()
+        taken = int(np.flatnonzero(frame["recommended"])[0])
+        facts = {"candidates": len(frame), "recommended": self.recommended}
+        return panel("Tuning", facts, paragraph(self.reason), table(columns, taken))
 
     def frame(self) -> pd.DataFrame:
         """Return all candidates: the baseline, the recommended one, then the best within the limits.
