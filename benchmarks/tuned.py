@@ -349,7 +349,7 @@ def show(lines: list[dict[str, object]]) -> str:
     for setting, mine in by_setting(lines).items():
         found = summarize(mine)
         n_seeds = len({line["seed"] for line in mine})
-        text += [f"### {setting}: {len(mine)} folds of {n_seeds} seeds", ""]
+        text += [f"## {setting}: {len(mine)} folds of {n_seeds} seeds", ""]
         text += ["| | accuracy | DR | DP | EO |", "|---|---|---|---|---|"]
         if setting in PAPER:
             drop, *ratios = PAPER[setting]

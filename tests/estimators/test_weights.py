@@ -141,4 +141,6 @@ def test_weights_of_the_user_s_reach_a_search_of_a_pipeline():
 def test_further_rounds_repeat_rows_too():
     selector = Iterative(max_rounds=2)
     fs = FairSHAP(KNeighborsClassifier(), **WHO, counterfactuals="edited", selector=selector)
-    assert len(fs.fit(X, Y).counterfactual_of_) > 0
+    fs.fit(X, Y)
+    assert len(fs.edits_) > 0
+    assert_array_equal(fs.counterfactual_of_, np.unique(fs.edits_.row))

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -26,6 +27,7 @@ from fairshap import (
     datasets,
     metrics,
 )
+from fairshap._crossval.trials import draw_seed
 from fairshap.exceptions import InputError, ModelError, TargetError, WeightsWarning
 from fairshap.mitigation import (
     CorrelationRemover,
@@ -296,10 +298,17 @@ def test_the_classifier_weighs_the_repaired_table_and_forgets_the_column(weights
     assert not X_fair.equals(D.X)
     method = clone(weights).set_params(**WHO) if hasattr(weights, "fit") else None
     if weights == "auto":
-        method = ParityWeigher(LogisticRegression(), **WHO, random_state=0)
+        plain = ParityWeigher(LogisticRegression(), **WHO, random_state=0).fit(D.X, D.y)
+        method = clone(plain)
         # Its limits are those of recorded rows, and against the model of the recorded table.
-        method._fit(method._read(X_fair, D.y, None, None), judged=D.X)
-        assert method.n_fits_ >= 12
+        method._fit(
+            method._read(D.X, D.y, None, None),
+            draw_seed(0),
+            lambda rows: repair().fit_resample(D.X.iloc[rows], D.y.iloc[rows])[0],
+        )
+        assert method.n_fits_ >= 15
+        assert model.uses_edits_ == method.is_better_than(plain)
+        method, X_fair = (method, X_fair) if model.uses_edits_ else (plain, D.X)
     elif method is not None:
         method.fit(X_fair, D.y)
     sample_weight = None if method is None else method.sample_weight_
@@ -313,6 +322,35 @@ def test_the_classifier_weighs_the_repaired_table_and_forgets_the_column(weights
         assert model.weights_ is None
     else:
         assert_array_equal(model.weights_.sample_weight_, sample_weight)
+
+
+@pytest.mark.parametrize(("seed", "uses"), [(0, False), (2, True)], ids=["recorded", "edited"])
+def test_edits_are_used_only_if_they_serve_better_than_weights_alone(seed, uses):
+    d = datasets.make_biased(300, random_state=seed)
+    model = FairSHAPClassifier(repair()).fit(d.X, d.y)
+    assert model.uses_edits_ is uses
+    X = model.repair_.edits_.apply(d.X) if uses else d.X
+    given = model.weights_.sample_weight_
+    rest = X.drop(columns="group")
+    expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, d.y, sample_weight=given)
+    assert_array_equal(model.predict_proba(d.X), expected.predict_proba(d.X.drop(columns="group")))
+
+
+def test_edits_that_were_asked_for_with_weights_are_made():
+    d = datasets.make_biased(300, random_state=0)
+    weigher = ParityWeigher(random_state=0)
+    assert FairSHAPClassifier(repair(), weights=weigher).fit(d.X, d.y).uses_edits_
+
+
+def test_out_of_fold_predictions_know_nothing_of_the_rows_that_they_are_about():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc")).assign(group=np.arange(600) % 2)
+    y = rng.integers(2, size=600)
+    sampler = FairSHAP(sensitive="group", privileged=1, threshold=0.01, random_state=0)
+    model = FairSHAPClassifier(sampler, HistGradientBoostingClassifier(max_iter=20, random_state=0)).fit(X, y)
+    # An edited row holds values of a row of the same label. Nothing can be learned from these columns.
+    assert len(model.repair_.edits_) > 100
+    assert model.weights_.out_of_fold_.loc["after", "auc"] == pytest.approx(0.5, abs=0.05)
 
 
 def test_weights_multiply_those_of_rows_and_counterfactuals():

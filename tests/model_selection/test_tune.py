@@ -35,7 +35,7 @@ WHO = {"sensitive": DATA.sensitive, "privileged": DATA.privileged}
 BARE, ASIDE = X.drop(columns=DATA.sensitive), X[DATA.sensitive]
 LINEAR = LogisticRegression()
 QUICK = {"n_folds": 2, "n_repeats": 1, "random_state": 5}
-PLAIN = ["drop the column", "reweighing", "reweighing squared"]
+PLAIN = ["drop the column", "drop the column, reweighing", "drop the column, reweighing squared"]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Mitigator, RowWeigher
-from fairshap.mitigation._posteriors import Calibration, Learner, two_labels
+from fairshap.mitigation._posteriors import Calibration, Learner, RepairRows, two_labels
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import (
     PRICED,
@@ -82,13 +82,13 @@ class _ParitySearch(Mitigator):
         beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         return self._problem(X, y=y, **beside, positive=self.positive, is_quantity=False)
 
-    def _learner(self, problem: Problem, judged: Native | None = None) -> Learner:
-        """Return what fits the models, without the sensitive columns of the table; see Learner.read."""
+    def _learner(self, problem: Problem, repair: RepairRows | None = None) -> Learner:
+        """Return what fits the models, without the sensitive columns of the table; see Learner."""
         estimator, remover = self._estimator(), None
         if not problem.added:
             remover = SensitiveRemover(sensitive=self.sensitive, privileged=self.privileged)
             remover.fit_for(estimator, problem.own.native)
-        return Learner.read(estimator, problem, remover, judged)
+        return Learner.read(estimator, problem, remover, repair)
 
     @property
     def out_of_fold_(self) -> pd.DataFrame | None:
@@ -116,9 +116,10 @@ class ParityWeigher(_ParitySearch, RowWeigher):
     one that a model learns from rows weighted by group and label. :class:`Reweigher` has one such set of
     weights; here the prices ("strengths") are searched. Models of the label and of the group given the other
     columns are fitted on folds. Their out-of-fold predictions tell what any strengths would do, without
-    another fit. The best are then confirmed by training with the weights on the same folds, and halved as
-    long as a limit is not kept. Train without the sensitive column, as :class:`MitigatedClassifier` does with
-    ``drop_sensitive=True``.
+    another fit. The best are then confirmed by training with the weights on the same folds; if a limit is not
+    kept, bisection finds the largest share of them that keeps it. Rows are not weighted if that narrows the
+    gap by less than half its standard error. Train without the sensitive column, as
+    :class:`MitigatedClassifier` does with ``drop_sensitive=True``.
 
     Parameters
     ----------
@@ -179,13 +180,14 @@ class ParityWeigher(_ParitySearch, RowWeigher):
 
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strengths and weight the rows."""
-        return self._fit(self._read(X, y, sensitive_features, sample_weight))
+        problem = self._read(X, y, sensitive_features, sample_weight)
+        return self._fit(problem, draw_seed(self.random_state))
 
-    def _fit(self, problem: Problem, judged: Native | None = None) -> Self:
-        """Choose by what models of the rows do on recorded rows, ``judged``, if these are repaired."""
+    def _fit(self, problem: Problem, seed: int, repair: RepairRows | None = None) -> Self:
+        """Choose by what models do on recorded rows if they are fitted on others that were repaired."""
         if self.strengths is not None:
             return self._weigh(problem)
-        learner, seed = self._learner(problem, judged), draw_seed(self.random_state)
+        learner = self._learner(problem, repair)
         posteriors = learner.cross_fit(self.n_folds, seed)[0]
         return self._weigh(problem, posteriors, partial(learner.retrain, n_folds=self.n_folds, seed=seed))
 
@@ -196,11 +198,16 @@ class ParityWeigher(_ParitySearch, RowWeigher):
         strata, strengths = _Strata(problem), self._strengths(posteriors)
         self.n_fits_, self._measured = 0, None
         if posteriors is not None and retrain is not None:
-            self.n_fits_ = (3 if posteriors.reference is None else 4) * self.n_folds
+            # Of repaired rows: one more for the repair, and one of the recorded rows.
+            self.n_fits_ = (3 if posteriors.reference is None else 5) * self.n_folds
             judge = Judge(posteriors, self.minimize, self._limits())
             strengths, score = self._confirm(strata, strengths, judge, retrain)
+            if strengths.any() and judge.gap_of(score) > judge.most_gap:
+                strengths = np.zeros(3)
             after = score if strengths.any() else posteriors.margins()
             self._measured = posteriors.measured({"before": posteriors.neutral, "after": after})
+            self._gap = judge.gap_of(after)
+            self._helps = judge.accepts(after) and self._gap <= judge.most_gap
         self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
         factors = strata.factors(strengths)
         self.sample_weight_, self.factors_ = strata.weigh(factors), factors[::-1]
@@ -210,20 +217,27 @@ class ParityWeigher(_ParitySearch, RowWeigher):
     def _confirm(
         self, strata: "_Strata", strengths: Floats, judge: Judge, retrain: Retrain
     ) -> tuple[Floats, Floats]:
-        """Halve strengths until a model trained with the weights narrows the gap within limits out of fold.
+        """Return the largest share of strengths that keeps within limits out of fold, by bisection.
 
         A model that learns the group badly learns more from weights than its posteriors tell.
         """
-        score = np.empty(0)
-        for _ in range(_TRIALS):
-            if not strengths.any():
-                break
-            score = retrain(strata.weigh(strata.factors(strengths)))
+        best, score, low, high = np.zeros(3), np.empty(0), 0.0, 1.0
+        share = high
+        for _ in range(_TRIALS if strengths.any() else 0):
+            tried = retrain(strata.weigh(strata.factors(share * strengths)))
             self.n_fits_ += self.n_folds
-            if judge.accepts(score):
-                return strengths, score
-            strengths = strengths / 2
-        return np.zeros(3), score
+            if judge.accepts(tried):
+                best, score, low = share * strengths, tried, share
+                if share == 1:
+                    break
+            else:
+                high = share
+            share = (low + high) / 2
+        return best, score
+
+    def is_better_than(self, other: "ParityWeigher") -> bool:
+        """Say whether this search, of the same folds, keeps its limits with a smaller gap than another's."""
+        return self._helps and self._gap < other._gap
 
     def frame(self) -> pd.DataFrame:
         """Return the ledger: group, label, rows, the factor of their weight, total weights, and why."""

@@ -1,12 +1,14 @@
 """Models of label and group given the other columns, and what they say of rows they were not fitted on."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import _safe_indexing
 
 from fairshap._crossval import make_folds
 from fairshap._frames import Table
@@ -18,6 +20,8 @@ from fairshap.exceptions import ModelError, TargetError
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import Posteriors, shares_of
 
+#: Returns some rows of a table as they are repaired without knowledge of the others.
+RepairRows: TypeAlias = Callable[[Ints], Native]
 #: Intercept and slope of the log-odds of the group, for either label.
 Calibration: TypeAlias = tuple[tuple[float, float], ...]
 # Probabilities are kept so far from 0 and 1 before they are calibrated.
@@ -50,22 +54,25 @@ class Learner:
     """Fits joint models of a table without its sensitive columns; a group is the privileged or the rest."""
 
     estimator: Any
-    #: The rows to fit on and, of the same people, those to predict out of fold, as the models see them.
+    #: The recorded rows, as the models see them.
     table: Table
-    judged: Table
     target: Target
     problem: Problem
     remover: SensitiveRemover | None
     weight: Floats | None
+    #: What models are fitted on, if it is not recorded rows, and what it returned for the folds.
+    repair: RepairRows | None = None
+    _repaired: dict[bytes, Native] = field(default_factory=dict)
 
     @classmethod
     def read(
-        cls, estimator: Any, problem: Problem, remover: SensitiveRemover | None, judged: Native | None = None
+        cls,
+        estimator: Any,
+        problem: Problem,
+        remover: SensitiveRemover | None,
+        repair: RepairRows | None = None,
     ) -> "Learner":
-        """Return the learner of a problem; ``remover``, fitted, takes the sensitive columns away.
-
-        ``judged`` are the recorded rows, if those of the problem are repaired.
-        """
+        """Return the learner of a problem; ``remover``, fitted, takes the sensitive columns away."""
         target = problem.y
         if is_frozen(estimator):
             raise ModelError(
@@ -82,10 +89,7 @@ class Learner:
         table = problem.own if remover is None else Table.read(remover.transform(problem.own.native))
         if problem.sample_weight is not None:
             Weighing.of(estimator, table.native, target.values).check()
-        recorded = table
-        if judged is not None:
-            recorded = Table.read(judged if remover is None else remover.transform(judged))
-        return cls(estimator, table, recorded, target, problem, remover, problem.sample_weight)
+        return cls(estimator, table, target, problem, remover, problem.sample_weight, repair)
 
     @property
     def positive(self) -> Bools:
@@ -94,25 +98,38 @@ class Learner:
 
     def fit(self, rows: Ints) -> JointModel:
         """Return the models fitted on rows: three fits."""
-        side, positive = self.problem.groups.side, self.positive
-        label = self._fit(rows, positive)
-        known = rows[side[rows] >= 0]
-        groups = (self._fit(known[positive[known] == value], side == 1) for value in (False, True))
+        side, positive, X = self.problem.groups.side, self.positive, self._rows(rows)
+        label = self._fit(X, rows, positive)
+        among = (np.flatnonzero((side[rows] >= 0) & (positive[rows] == value)) for value in (False, True))
+        groups = (self._fit(_safe_indexing(X, one), rows[one], side == 1) for one in among)
         return JointModel(label, (next(groups), next(groups)))
 
-    def _fit(
-        self, rows: Ints, labels: Bools, weight: Floats | None = None, table: Table | None = None
-    ) -> Any:
-        weight, table = self.weight if weight is None else weight, self.table if table is None else table
-        params = {} if weight is None else {"sample_weight": weight[rows]}
-        return fit_model(self.estimator, rows_of(table, rows), labels[rows].astype(np.int64), params)
+    def _rows(self, rows: Ints) -> Native:
+        """Return rows to fit on: recorded, or repaired without the rest.
 
-    def retrain(self, weight: Floats | None, n_folds: int, seed: int, table: Table | None = None) -> Floats:
+        In a table that was repaired as a whole, rows hold values of others of the same label. Models of some
+        of its rows know the labels of the rest.
+        """
+        if self.repair is None:
+            return rows_of(self.table, rows)
+        key = rows.tobytes()
+        if key not in self._repaired:
+            repaired = self.repair(rows)
+            self._repaired[key] = repaired if self.remover is None else self.remover.transform(repaired)
+        return self._repaired[key]
+
+    def _fit(self, X: Native, rows: Ints, labels: Bools, weight: Floats | None = None) -> Any:
+        weight = self.weight if weight is None else weight
+        params = {} if weight is None else {"sample_weight": weight[rows]}
+        return fit_model(self.estimator, X, labels[rows].astype(np.int64), params)
+
+    def retrain(self, weight: Floats | None, n_folds: int, seed: int, *, recorded: bool = False) -> Floats:
         """Return the margins of all rows by models of the label that were fitted with weights on others."""
         margin = np.empty(self.table.n_rows)
         for train, test in make_folds(self.target, self.problem.groups.side, n_folds, 1, seed):
-            model = self._fit(train, self.positive, weight, table)
-            margin[test] = Scorer(model)(rows_of(self.judged, test)) - 0.5
+            X = rows_of(self.table, train) if recorded else self._rows(train)
+            model = self._fit(X, train, self.positive, weight)
+            margin[test] = Scorer(model)(rows_of(self.table, test)) - 0.5
         return margin
 
     def cross_fit(self, n_folds: int, seed: int) -> tuple[Posteriors, Calibration]:
@@ -120,7 +137,7 @@ class Learner:
         groups, positive = self.problem.groups, self.positive
         parts = np.empty((self.table.n_rows, 3))
         for train, test in make_folds(self.target, groups.side, n_folds, 1, seed):
-            parts[test] = self.fit(train).parts(rows_of(self.judged, test))
+            parts[test] = self.fit(train).parts(rows_of(self.table, test))
         weight = np.ones(len(parts)) if self.weight is None else self.weight
         of_label = [(groups.side >= 0) & (positive == label) for label in (0, 1)]
         calibration = tuple(
@@ -128,8 +145,8 @@ class Learner:
             for label, rows in enumerate(of_label)
         )
         reference = None
-        if self.judged is not self.table:
-            reference = self.retrain(None, n_folds, seed, self.judged)
+        if self.repair is not None:
+            reference = self.retrain(None, n_folds, seed, recorded=True)
         known = (positive, groups.side, groups.code, weight)
         return Posteriors(*known, join(parts, calibration), reference), calibration
 

@@ -230,7 +230,7 @@ class Judge:
         neutral = rows.neutral
         before = rows.measure(neutral[:, None] > 0)
         #: The gap to make small, at strength 0.
-        self.gap = float(rows.measure(rows.margins()[:, None] > 0)[minimize][0])
+        self.gap = self.gap_of(rows.margins())
         self.least_accuracy = float(before["accuracy"][0]) - limits.accuracy
         self.least_auc = rows.auc(neutral) - limits.auc
         self.most = {
@@ -241,6 +241,14 @@ class Judge:
         #: The side that the gap is on: the sign of each gap of the privileged side from the rest.
         self.sign = np.sign(before["signed"][0])
         self.own = PRICED.index(minimize) if minimize in PRICED else None
+        #: The gap that is worth weights: less than this is noise.
+        self.most_gap = float(before[minimize][0])
+        if self.own is not None:
+            self.most_gap -= limits.margin * rows.error(minimize, neutral > 0)
+
+    def gap_of(self, score: Floats) -> float:
+        """Return the gap to make small of a rule, by its score."""
+        return float(self.rows.measure(score[:, None] > 0)[self.minimize][0])
 
     def within(self, found: Mapping[str, Floats]) -> Bools:
         """Say which rules keep within the limits of accuracy and of the other gaps, and keep the sign."""

@@ -132,6 +132,9 @@ class Maker:
     def _weighed(self, name: str, method: Any, action: str, *, drop: bool = True) -> Candidate:
         """Return the candidate that trains with weights, without the sensitive column unless it is kept."""
         drop = drop and not self.is_beside
+        if drop and isinstance(method, Reweigher):
+            # As in ``evaluate``, reweighing by itself keeps the column.
+            name = f"drop the column, {name}"
         model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
         return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
 
@@ -153,7 +156,7 @@ class Maker:
         rows = MitigatedClassifier(CounterfactualAugmenter(**self._who), self._estimator)
         return [
             *made,
-            self._weighed("reweighing, column kept", Reweigher(**self._who), action, drop=False),
+            self._weighed("reweighing", Reweigher(**self._who), action, drop=False),
             self._one("counterfactual rows", rows, "Add every row with the attribute switched"),
         ]
 

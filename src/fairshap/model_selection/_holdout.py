@@ -35,7 +35,10 @@ class HoldoutCheck:
     _frame: pd.DataFrame
 
     def __repr__(self) -> str:
-        found = "; ".join(self.reasons) or "not measurably worse"
+        found = "; ".join(self.reasons)
+        if not found and (worse := self._measurably_worse()):
+            found = f"no loss that matters by itself, but measurably worse: {', '.join(worse)}"
+        found = found or "not measurably worse"
         return f"HoldoutCheck({self.n_rows} rows: {found})"
 
     def frame(self) -> pd.DataFrame:
@@ -56,6 +59,16 @@ class HoldoutCheck:
                 found.append(f"its {name} is {after:.3g} instead of {before:.3g}")
             elif line["measure"] != "dr" and line["change_high"] < -_MAX_DROP:
                 found.append(f"its {name} is {after:.3f} instead of {before:.3f}")
+        return found
+
+    def _measurably_worse(self) -> list[str]:
+        """Return the measures whose interval tells a change for the worse, however small."""
+        found = []
+        for line in self._frame.to_dict("records"):
+            known = MEASURES.get(line["measure"])
+            is_more = line["measure"] == "r2" or (known is not None and known.higher_is_better)
+            if (line["change_high"] < 0) if is_more else (line["change_low"] > 0):
+                found.append(line["measure"] if known is None else known.label)
         return found
 
     @property

@@ -206,6 +206,8 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     keeps = getattr(method, "keep_sensitive", not isinstance(method, SensitiveRemover))
     is_transforming = getattr(method, "transforms_test_rows", False) and keeps
     edits = getattr(getattr(fitted, "repair_", method), "edits_", ())
+    if not getattr(fitted, "uses_edits_", True):
+        edits = ()
     return Trained(fitted, len(edits), is_transforming)
 
 
