@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from fairshap.matching import MatchPlan, NearestMatcher, TransportMatcher, match
     from fairshap.model_selection import budget_curve, evaluate, holdout_check, tune
     from fairshap.predictors import FairSHAPClassifier, FairSHAPRegressor
-    from fairshap.scale import Repairer, repair_dataset
+    from fairshap.scale import Repairer, audit_dataset, repair_dataset
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where the public names are that are not themselves modules, in the order of the flow.
 _NAMES = {
@@ -53,7 +53,7 @@ _NAMES = {
     "edits": "select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative",
     "evidence": "audit Evidence",
     "model_selection": "evaluate tune budget_curve holdout_check",
-    "scale": "Repairer repair_dataset",
+    "scale": "Repairer audit_dataset repair_dataset",
     "_models": "ColumnEncoder",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -77,6 +77,7 @@ __all__ = [
     "OptimalSubset",
     "Iterative",
     "audit",
+    "audit_dataset",
     "Evidence",
     "evaluate",
     "tune",

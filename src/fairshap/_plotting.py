@@ -182,7 +182,7 @@ def draw_columns(
     if np.isfinite(threshold):
         ax.axvline(threshold, color=GREY, linestyle="--", linewidth=1, label=f"threshold {threshold:.3g}")
     ax.set_yticks(range(len(names))[::-1], [as_label(name) for name in names])
-    ax.set_xlabel("attribution (phi): what the column adds to the risk of a row")
+    ax.set_xlabel("what the column adds to a row's risk (phi)")
     ax.tick_params(axis="y", length=0)
     # Below each other: names of several groups are too long to stand side by side.
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1, markerscale=2)

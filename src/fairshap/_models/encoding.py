@@ -23,7 +23,7 @@ _MISSING = ("missing",)
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):
-    """Encode a raw table column by column: numbers standardized, categories one-hot.
+    """Encode a raw table column by column: numbers standardized, categories one-hot or as codes.
 
     Each column is encoded by itself, so that a mix of two rows is encoded as the mix of their
     encodings. A missing number stays missing (NaN), a missing category is a category of its own, and
@@ -34,6 +34,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     max_categories : int, default=255
         A column with more categories keeps a feature for each of the most frequent ones; the others
         share one, and are not kept. So identifiers and postcodes make no table of thousands of columns.
+    one_hot : bool, default=True
+        False writes a category as one feature, its code, for models that split on codes as categories. A
+        category that has no code is missing (NaN).
 
     Attributes
     ----------
@@ -51,8 +54,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
            [ 1.,  0.,  1.]])
     """
 
-    def __init__(self, max_categories: int = 255) -> None:
+    def __init__(self, max_categories: int = 255, *, one_hot: bool = True) -> None:
         self.max_categories = max_categories
+        self.one_hot = one_hot
 
     def fit(self, X: Native, y: Any = None) -> "ColumnEncoder":  # noqa: ARG002
         """Learn means, scales and categories."""
@@ -83,8 +87,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         check_count(self.max_categories, "max_categories", ", such as 255")
         validate_data(self, X, skip_check_array=True)
         table = Table.read(X)
+        kind = _Category if self.one_hot else _Codes
         self.columns_: list[_Number | _Category] = [
-            _Number(table.column(j)) if table.is_numeric(j) else _Category(table, j, self.max_categories)
+            _Number(table.column(j)) if table.is_numeric(j) else kind(table, j, self.max_categories)
             for j in range(len(table.names))
         ]
         self.names_ = table.names
@@ -96,8 +101,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         start = 0
         for j, column in enumerate(self.columns_):
             values, which = column.read(table, j)
-            if isinstance(column, _Number):
-                encoded[:, start] = values[:, 0]
+            if column.width == 1:
+                encoded[:, start] = values[which, 0]
             else:
                 rows = np.flatnonzero(which >= 0)
                 encoded[rows, start + which[rows]] = 1.0
@@ -152,7 +157,21 @@ class _Category:
                 f"fitted; now it holds {' and '.join(sorted(now))}. Give it the same type."
             )
         features = np.array([self.feature.get(value, self.other) for value in values], dtype=np.int64)
-        return np.eye(self.width + 1, self.width), features[codes]
+        return self._encodings(), features[codes]
+
+    def _encodings(self) -> Floats:
+        return np.eye(self.width + 1, self.width)
+
+
+class _Codes(_Category):
+    """A category column: which code each value has."""
+
+    def __init__(self, table: Table, column: int, max_categories: int) -> None:
+        super().__init__(table, column, max_categories)
+        self.n_codes, self.width, self.endings = self.width, 1, (None,)
+
+    def _encodings(self) -> Floats:
+        return np.append(np.arange(self.n_codes, dtype=np.float64), np.nan)[:, None]
 
 
 def _categories(table: Table, column: int) -> tuple[list[Hashable], Ints]:

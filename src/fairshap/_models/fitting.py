@@ -43,6 +43,8 @@ _OF_COLUMNS = {
 _ROWS = 30
 # What warnings say: those of a calibration, and of a search whose scorer refuses the weights.
 _UNUSED = re.compile(r"sample_weight.*(only|not) be used|failed.*sample_weight", re.DOTALL)
+# One-hot features up to which histogram gradient boosting gets them.
+_FEATURES = 64
 # How many times a row is repeated at most, for the sake of memory.
 _COPIES = 100
 
@@ -150,13 +152,31 @@ def _candidates(estimator: Any, table: Table, y: NDArray[Any]) -> Iterator[Any]:
     else:
         is_plain = isinstance(table.native, pd.DataFrame) and _are_numbers(table)
     if not is_plain and not _has_pipeline(estimator):
-        fresh.append(Pipeline([("encode", ColumnEncoder()), ("model", copy_estimator(estimator))]))
+        fresh.append(_behind_encoding(estimator, table))
     yield from fresh
     if takes_quantities(estimator):
         return
     classes = np.unique(y)
     if set(classes.tolist()) != set(range(len(classes))):
         yield from (Relabelled(candidate) for candidate in fresh)
+
+
+def _behind_encoding(estimator: Any, table: Table) -> Pipeline:
+    """Return the estimator behind fairshap's own encoding.
+
+    Histogram gradient boosting takes as long as it has features, and splits on codes as categories by itself:
+    where one-hot features would be many, it gets the codes.
+    """
+    encoder, model = ColumnEncoder(), copy_estimator(estimator)
+    if isinstance(model, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
+        categories = table.category_columns.tolist()
+        widths = [min(len(table.distinct(column)), encoder.max_categories) for column in categories]
+        if sum(widths) > _FEATURES and isinstance(model.categorical_features, str):
+            # One code is left for the categories that share one.
+            encoder.set_params(max_categories=model.max_bins - 1, one_hot=False)
+            is_category = np.isin(np.arange(len(table.names)), categories)
+            model.set_params(categorical_features=is_category.tolist())
+    return Pipeline([("encode", encoder), ("model", model)])
 
 
 def _has_pipeline(estimator: Any) -> bool:

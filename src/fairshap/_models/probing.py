@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 
 from fairshap._frames import Table, first_rows
 from fairshap._messages import in_threads, listing
-from fairshap._models.encoding import ColumnEncoder, category_numbers, numberings, recode
+from fairshap._models.encoding import ColumnEncoder, Numbering, category_numbers, numberings, recode
 from fairshap._models.scorer import MisreadError, MixedColumnsError, NotNativeError, Scorer, split, spread
 from fairshap._models.trees import LINKS, Ensemble, import_trees
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
@@ -81,8 +81,9 @@ def rank_features(
     try:
         if not steps:
             return RankedTable(ensemble, _rank_columns(model, ensemble, table), ensemble.features)
-        if [type(step) for step in steps] == [ColumnEncoder] and not numberings(model, np.empty(0)):
-            return RankedTable(ensemble, *_rank_encoded(steps[0], ensemble, table))
+        if [type(step) for step in steps] == [ColumnEncoder]:
+            known = numberings(model, np.empty(0))
+            return RankedTable(ensemble, *_rank_encoded(steps[0], known, ensemble, table))
         encode = make_encoder(steps, model)
         probed = _rank_probed(encode, int(model.n_features_in_), ensemble, table, n_threads)
         return RankedTable(ensemble, *probed)
@@ -117,7 +118,9 @@ def _rank_columns(model: Any, ensemble: Ensemble, table: Table) -> Codes:
     return ranks
 
 
-def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> tuple[Codes, Ints]:
+def _rank_encoded(
+    encoder: ColumnEncoder, known: dict[int, Numbering], ensemble: Ensemble, table: Table
+) -> tuple[Codes, Ints]:
     """Return the ranks behind fairshap's own encoding, without reading the table again, and the columns."""
     widths = [column.width for column in encoder.columns_]
     owner = np.repeat(np.arange(len(widths)), widths)[ensemble.features]
@@ -126,7 +129,11 @@ def _rank_encoded(encoder: ColumnEncoder, ensemble: Ensemble, table: Table) -> t
     for column in np.unique(owner).tolist():
         places = np.flatnonzero(owner == column)
         values, which = encoder.columns_[column].read(table, column)
-        ranks[:, places] = ensemble.rank(places, values[:, within[places]])[which]
+        values = values[:, within[places]]
+        for at, feature in enumerate(ensemble.features[places].tolist()):
+            if feature in known:
+                values[:, at] = recode(values[:, at], known[feature])
+        ranks[:, places] = ensemble.rank(places, values)[which]
     return ranks, owner
 
 

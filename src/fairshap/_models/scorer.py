@@ -1,8 +1,9 @@
 """A fitted model as the numbers that risk is measured on, and the risk."""
 
 import copy
-from collections.abc import Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, cached_property
 from typing import Any, cast
 
@@ -196,7 +197,7 @@ class Scorer:
         """Return one number for each row of X, or for more than two classes one for each class."""
         name = f"{_name(self.model)}.{self.method}"
         try:
-            with few_threads(self.model, X.shape[0] * X.shape[1]):
+            with told_of_categories(self.model), few_threads(self.model, X.shape[0] * X.shape[1]):
                 output = np.asarray(getattr(self.model, self.method)(X), dtype=np.float64)
         except NotFittedError as error:
             raise ModelError(
@@ -231,6 +232,23 @@ class Scorer:
             return np.maximum(1.0, size)
         is_single = bool((outputs == outputs.astype(np.float32)).all())
         return np.float64(np.ptp(outputs) * (100.0 if is_single else 1.0) + size.max() * 1e-6)
+
+
+@contextmanager
+def told_of_categories(model: Any) -> Iterator[None]:
+    """Say what to do if an encoder of the model meets a category that it was not fitted with."""
+    try:
+        yield
+    except ValueError as error:
+        if not re.search(r"unknown categor|previously unseen labels", str(error), re.IGNORECASE):
+            raise
+        raise ModelError(
+            f"an encoder before {_name(model)} met a category that its training rows lack ({error}). A rare "
+            "category can be in the held-out rows of a fold alone. Give OneHotEncoder "
+            "handle_unknown='ignore' (OrdinalEncoder: 'use_encoded_value'), or put fairshap.ColumnEncoder() "
+            "in its place.",
+            parameter="estimator",
+        ) from error
 
 
 def _name(model: Any) -> str:

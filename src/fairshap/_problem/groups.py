@@ -183,13 +183,14 @@ def _pool_small(values: list[Any], sizes: Ints, chosen: Bools, least: int, name:
     small = others[sizes[others] < least]
     if not len(small) or len(others) == 1:
         return pool
+    said = "fewer"
     if len(small) == 1:
         # One alone goes with the next smallest.
         rest = np.setdiff1d(others, small)
-        small = np.append(small, rest[sizes[rest].argmin()])
+        small, said = np.append(small, rest[sizes[rest].argmin()]), "one fewer"
     warn(
         f"{quote_name(name)}: the groups {listing([_name_of([values[k]]) for k in small])} have "
-        f"{listing(sizes[small].tolist())} rows, some fewer than {least}; they are taken as one group.",
+        f"{listing(sizes[small].tolist())} rows, {said} than {least}; they are taken as one group.",
         PooledGroupsWarning,
         hint="min_group_size sets that number.",
     )

@@ -106,14 +106,7 @@ class Problem:
     @property
     def side_names(self) -> tuple[str, str]:
         """What the unprivileged and the privileged side are called."""
-        if callable(self.privileged):
-            return "others", "chosen by a function"
-        if isinstance(self.privileged, pd.Interval):
-            return f"not in {self.privileged}", f"in {self.privileged}"
-        lower, upper = (
-            listing(values, _VALUES, lambda value: show(value, 40)) for values in self.groups.values
-        )
-        return lower, upper
+        return side_names(self.privileged, self.groups)
 
     def numbers_of(self, rows: Ints) -> Ints:
         """Return what ledgers call rows of ``table``."""
@@ -160,6 +153,16 @@ class Problem:
 
     def _with_attribute(self, X: Native) -> Store:
         return _append(open_store(X), [self.table.names[column] for column in self.columns], self.added)
+
+
+def side_names(privileged: Privileged, groups: Groups) -> tuple[str, str]:
+    """Return what the unprivileged and the privileged side are called."""
+    if callable(privileged):
+        return "others", "chosen by a function"
+    if isinstance(privileged, pd.Interval):
+        return f"not in {privileged}", f"in {privileged}"
+    lower, upper = (listing(values, _VALUES, lambda value: show(value, 40)) for values in groups.values)
+    return lower, upper
 
 
 def _append(store: Store, names: Sequence[Any], columns: Sequence[Any]) -> Store:

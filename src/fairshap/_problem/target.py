@@ -45,6 +45,8 @@ class Target:
     classes: NDArray[Any] | None = None
     #: Which of the classes is the positive one. Of more than two none is, unless it is named.
     positive: int | None = None
+    #: What the target is called, as far as it says.
+    name: str = ""
 
     @property
     def positive_value(self) -> Any:
@@ -66,6 +68,8 @@ class Target:
         cut into quantile ``bins``: 10 for a quantity, fewer for less than 200 rows.
         """
         values = read_target(y, n_rows)
+        name = getattr(y, "name", None)
+        called = "" if name is None else str(name)
         classes, codes = np.unique(values, return_inverse=True)
         if is_quantity is None:
             is_quantity = bins is not None or is_continuous(classes)
@@ -83,7 +87,7 @@ class Target:
                 )
             numbers = _read_quantity(values)
             codes, names = quantile_bins(numbers, bins)
-            return cls(codes, names, values if values.dtype.kind in "biuf" else numbers)
+            return cls(codes, names, values if values.dtype.kind in "biuf" else numbers, name=called)
         if is_continuous(classes):
             raise _wrong_target(
                 "Unknown label type: continuous. The estimator is a classifier, but y is a quantity: it "
@@ -98,7 +102,7 @@ class Target:
         names = tuple(f"the label {label!r}" for label in classes.tolist())
         if bins is not None:
             codes, names = quantile_bins(_read_quantity(values), bins)
-        return cls(codes, names, values, classes, _position_of_positive(classes, positive))
+        return cls(codes, names, values, classes, _position_of_positive(classes, positive), called)
 
 
 def is_continuous(classes: NDArray[Any]) -> bool:

@@ -41,6 +41,8 @@ def complete(task: TaskOptions, source: _io.Source, *, needs_privileged: bool) -
     if can_ask():
         with suppress(EOFError):
             return _ask_for(task, source, missing, needs_privileged=needs_privileged)
+    if not needs_privileged:
+        missing = [name for name in missing if name != "privileged"]
     raise _not_given(missing, source, task)
 
 
@@ -99,7 +101,9 @@ def _not_given(missing: list[str], source: _io.Source, task: TaskOptions) -> typ
     target = task.target or next(iter(targets), "hired")
     attribute = (task.sensitive or [next((name for name in attributes if name != target), "sex")])[0]
     value = next(iter(values_of(frame[attribute])), "Male") if attribute in frame else "Male"
-    example = shlex.join(["-t", target, "-s", attribute, "-p", str(plain(value))])
+    example = shlex.join(["-t", target, "-s", attribute])
+    if "privileged" in missing:
+        example += f" -p {shlex.quote(str(plain(value)))}"
     return typer.BadParameter(
         f"{text}; name {wanted}: {listing(frame.columns, limit=20)}. For example: {example}"
     )

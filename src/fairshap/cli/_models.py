@@ -143,7 +143,9 @@ MODELS: dict[str, Callable[[RunOptions], Any]] = {
 # ---- fitted models from files
 
 # Types that skops has not looked at and that do nothing when they are opened.
-_TRUSTED = [f"fairshap._models.encoding.{name}" for name in ("ColumnEncoder", "_Category", "_Number")]
+_TRUSTED = [
+    f"fairshap._models.encoding.{name}" for name in ("ColumnEncoder", "_Category", "_Codes", "_Number")
+]
 _TRUSTED += ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]
 
 # Rows that a model is tried on, to see whether it takes the table at all.
@@ -224,7 +226,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 def fit_to_table(model: Any, path: Path, problem: CommandTable, *, needs_attribute: bool = True) -> None:
     """Give the table the columns and the labels that a fitted model takes, or say why that cannot be."""
     the_model = f"the model {str(path)!r}"
-    names = _feature_names(model)
+    names = feature_names(model)
     problem.take_back(names or ())
     columns = list(problem.X.columns)
     if names is not None:
@@ -274,7 +276,7 @@ def _compare_columns(
     return [*names, *unseen]
 
 
-def _feature_names(model: Any) -> list[str] | None:
+def feature_names(model: Any) -> list[str] | None:
     """Return the names of the columns that a model was fitted with, if it knows them."""
     if hasattr(model, "booster_"):
         names = model.booster_.feature_name()

@@ -109,7 +109,7 @@ class CommandTable:
         path = Path(self.task.model)
         is_file = path.is_file()
         return {
-            "title": f"Fairness {what} of {self.source.name}, by {' and '.join(names)}",
+            "title": f"{what} {self.source.name}, by {' and '.join(names)}",
             "command": shlex.join(["fairshap", *context.find_root().obj]),
             "data": self.source.name,
             "checksum": self.source.checksum,

@@ -79,7 +79,7 @@ def tune(
             made.fit(problem.X, problem.y)
             return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        write_all(problem.reports(context, page, "repair", make), force=page.force)
+        write_all(problem.reports(context, page, "Remedies tried on", make), force=page.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "minimized": "minimized"}

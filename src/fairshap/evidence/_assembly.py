@@ -8,6 +8,7 @@ import numpy as np
 
 from fairshap._frames import Table, open_store, show
 from fairshap._messages import listing
+from fairshap._models.scorer import spread
 from fairshap._problem import Problem
 from fairshap._typing import Floats
 from fairshap.attribution import Explainer, Explanation
@@ -30,6 +31,9 @@ from fairshap.exceptions import (
 from fairshap.matching import MatchPlan
 from fairshap.matching._match import match_rows
 from fairshap.report import ReportData
+
+# The rows, at most, whose gap to similar people is explained.
+_GAP_ROWS = 10_000
 
 
 class About(dict[str, Any]):
@@ -88,7 +92,7 @@ class Parts:
         names = [show(problem.table.names[column], 60) for column in problem.columns]
         target = problem.y
         self.setting = Setting(
-            target=str(about["target"] or "target"),
+            target=str(about["target"] or target.name or "target"),
             positive=held.labels[0] if target.positive is not None else "",
             labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
             rows=problem.own.n_rows,
@@ -99,7 +103,8 @@ class Parts:
             # The measures before and after a repair count each row once, whatever its weight.
             is_weighted=problem.sample_weight is not None and bool(np.ptp(held.weight) > 0),
             # A repair explains a model that sees an attribute beside the table; those that are judged do not.
-            sees_attribute=data is not None and (not problem.added or bool(np.nansum(held.risk))),
+            # And a model may take the column and leave it out in a step of its own.
+            sees_attribute=data is not None and bool(np.nansum(held.risk) > 0),
             how=held.how,
             folds=None if folds is None else folds.n_folds,
             repeats=None if folds is None else folds.n_repeats,
@@ -107,9 +112,17 @@ class Parts:
         )
 
     def evidence(
-        self, conditions: Sequence[Any], models: Sequence[Held], gap: dict[Any, float], **repaired: Any
+        self,
+        conditions: Sequence[Any],
+        models: Sequence[Held],
+        gap: tuple[dict[Any, float], int],
+        **repaired: Any,
     ) -> Evidence:
-        """Return the evidence; ``models`` are those before and after a repair, ``gap`` shares of columns."""
+        """Return the evidence.
+
+        ``models`` are those before and after a repair, ``gap`` the shares of columns and how many rows they
+        are from.
+        """
         held, data, setting, about = self.held, self.data, self.setting, self.about
         least = LEAST_SHOWN if about["redact"] else 0
         groupings = tuple(group_rows(split, held, least) for split in self.splits)
@@ -118,7 +131,7 @@ class Parts:
         unit = "probability" if held.is_probability else ("margin" if held.labels else "prediction")
         treatment = treat(held, self.splits[-1], unit, columns, ids)
         risk = {} if data is None else _shares(data.explanation)
-        proxies = find_proxies(self.problem, self.seed or 0, risk, gap)
+        proxies = find_proxies(self.problem, self.seed or 0, risk, *gap)
         performance = perform(held)
         ledger = repaired.get("ledger", "")
         mitigation = None
@@ -180,21 +193,28 @@ def _shares(explanation: Explanation) -> dict[Any, float]:
     return {name: float(size[k] / total) if total else 0.0 for name, k in of}
 
 
-def explain_gap(model: Any, seen: Seen, plan: MatchPlan | None, run: dict[str, Any]) -> dict[Any, float]:
-    """Return each column's share of the gap in scores between matched people.
+def explain_gap(
+    model: Any, seen: Seen, plan: MatchPlan | None, run: dict[str, Any]
+) -> tuple[dict[Any, float], int]:
+    """Return each column's share of the gap in scores between matched people, and the rows it is taken from.
 
     A model that does not see the attribute has such a gap too. Of several labels there is no one score.
     """
     problem = seen.problem
     if problem.y.classes is not None and len(problem.y.classes) != 2:
-        return {}
+        return {}, 0
     plan = match_rows(problem, "nearest", **run) if plan is None else plan
+    # A share of all columns is as certain from some rows.
+    some = np.unique(plan.row)
+    some = some[spread(len(some), _GAP_ROWS)]
+    plan = plan.of_rows(np.isin(plan.row, some))
     if not seen.sees:
         narrow = Table.of(open_store(problem.table.store.compose(list(seen.columns))))
         problem = replace(problem, own=narrow, table=narrow, columns=(), added=())
     explainer = Explainer(game="gap")
     options = explainer.options(None, run["random_state"], run["n_jobs"], run["verbose"])
-    return _shares(explain_matched(model, problem, plan, explainer.players(problem.own), options))
+    found = explain_matched(model, problem, plan, explainer.players(problem.own), options)
+    return _shares(found), len(some)
 
 
 def perform(held: Held) -> dict[str, Figure]:
@@ -207,8 +227,8 @@ def perform(held: Held) -> dict[str, Figure]:
             "mean_absolute_error": average(np.abs(errors), every, weight).figure(),
             "r2": _r2(target, errors, weight),
         }
-    found = {"accuracy": share(held.right, every, weight).figure()}
-    if len(held.labels) == 1:
+    found = {"accuracy": share(held.right, every, weight, held.times).figure()}
+    if len(held.labels) == 1 and held.times is None:
         folds = [(at, scores[:, 0]) for at, scores in held.folds]
         found["auc"] = auc(held.true[:, 0], folds, every > 0, weight).figure()
     return found

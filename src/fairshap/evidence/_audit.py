@@ -30,6 +30,7 @@ from fairshap.evidence._held import (
     cross_validate,
     trainer,
 )
+from fairshap.evidence._words import group_name
 from fairshap.exceptions import (
     FairshapWarning,
     FewReferencesWarning,
@@ -111,7 +112,7 @@ def audit(
     about = About.check(about)
     conditions = read_conditions(fail_if)
     seed = draw_seed(random_state)
-    is_given = model is not None and _is_fitted(model)
+    is_given = model is not None and is_fitted(model)
     X = open_store(X).native
     X = _columns_of(model, X, sensitive) if is_given and sensitive_features is None else X
     note = ""
@@ -145,7 +146,10 @@ def audit(
             rows = np.arange(problem.table.n_rows)
             made = trainer(estimator, seen)(rows, seen.rows(rows))
         run = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
-        data = replace(_explain(made, problem, threshold, run), tuning=tuning) if seen.sees else None
+        data = None
+        # A model may take the column and leave it out in a step of its own.
+        if seen.sees and np.nansum(held.risk) > 0:
+            data = replace(_explain(made, problem, threshold, run), tuning=tuning)
         gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)
     parts = Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
     return parts.evidence(conditions, [], gap)
@@ -169,7 +173,7 @@ def _noting() -> Iterator[list[str]]:
         yield said
 
 
-def _is_fitted(model: Any) -> bool:
+def is_fitted(model: Any) -> bool:
     """Say whether a model is fitted already."""
     if is_frozen(model):
         return True
@@ -227,11 +231,9 @@ def favored(
     rates = sums if how == "the most rows" else sums / counts
     best = int(np.argmax(np.where(enough, rates, -np.inf)))
     name = values[best]
-    return name, f"No privileged group was given; {_shown(name)} has {how} and is taken for it."
-
-
-def _shown(value: Any) -> str:
-    return " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    attribute = " / ".join(str(table.names[k]) for k in columns)
+    shown = group_name(attribute, " / ".join(map(str, name)) if isinstance(name, tuple) else str(name))
+    return name, f"No privileged group was given; {shown} has {how} and is taken for it."
 
 
 def _explain(model: Any, problem: Problem, threshold: float | None, run: dict[str, Any]) -> ReportData:

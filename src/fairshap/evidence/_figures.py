@@ -63,15 +63,20 @@ def _widen(z: float, size: float) -> float:
     return float(student.ppf(norm.cdf(z), size - 1) * np.sqrt(size / (size - 1)))
 
 
-def share(counted: Floats, among: Floats | Bools, weight: Floats) -> Level:
-    """Return the weighted share of what is counted, with what each row does to it."""
+def share(counted: Floats, among: Floats | Bools, weight: Floats, times: Floats | None = None) -> Level:
+    """Return the weighted share of what is counted, with what each row does to it.
+
+    A row may stand for many rows alike, so many ``times``; what it does is then that of all of them, as far
+    as errors go: the root of the sum of squares.
+    """
     among = among.astype(np.float64)
-    total = float(among @ weight)
+    times = np.ones(len(counted)) if times is None else times
+    total = float((among * times) @ weight)
     if not total > 0:
         return Level(np.nan, 0.0, np.zeros(len(counted)))
-    value = min(1.0, max(0.0, float(counted @ weight) / total))
-    moves = weight * (counted - value * among) / total
-    size = _effective(value, moves, _kish(among * weight))
+    value = min(1.0, max(0.0, float((counted * times) @ weight) / total))
+    moves = np.sqrt(times) * weight * (counted - value * among) / total
+    size = _effective(value, moves, total**2 / float(times @ (among * weight) ** 2))
     used = weight[among > 0]
     if used.min() < used.max():
         # Of unequal weights the variance is estimated too (Korn and Graubard, Survey Methodology 24, 1998).

@@ -13,11 +13,14 @@ from fairshap._crossval.folds import Folds
 from fairshap._frames import open_store, show
 from fairshap._messages import Progress, listing
 from fairshap._models import Risk, Scorer, Weighing, fit_model
-from fairshap._models.scorer import split
+from fairshap._models.scorer import split, told_of_categories
 from fairshap._problem import Problem
-from fairshap._typing import Floats, Ints, Native
+from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import ModelError
 from fairshap.metrics import row_risks
+
+# The folds that also train a model with the attribute shuffled.
+_NOISE_FOLDS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,8 @@ class Held:
     how: str
     #: The mean risk of each fold under a model that was trained with the attribute shuffled.
     noise: Floats | None = None
+    #: How many rows alike each row stands for; None if for itself alone. There are no scores then.
+    times: Floats | None = None
 
     @property
     def is_noise(self) -> bool:
@@ -148,7 +153,8 @@ class _Asked:
             self.folds.append((rows, np.asarray(found.score)[:, None]))
             return
         table, values = self.seen.rows(rows), problem.y.values[rows]
-        predicted = np.asarray(model.predict(table))
+        with told_of_categories(model):
+            predicted = np.asarray(model.predict(table))
         if self.labels:
             shares = np.column_stack([predicted == label for label in self.labels]).astype(np.float64)
             scorer = Scorer(model)
@@ -233,17 +239,27 @@ def cross_validate(
 ) -> tuple[Held, Folds]:
     """Return what models of a kind do on rows that they were not trained on, by the folds of ``evaluate``."""
     problem = seen.problem
-    folds = make_folds(problem.y, problem.groups.side, n_folds, n_repeats, seed)
+    folds = make_folds(problem.y, _sides(problem), n_folds, n_repeats, seed)
     asked, noise = _Asked(seen, labels_of(problem)), []
     fit = trainer(estimator, seen)
     with Progress("Auditing", len(folds), verbose) as progress:
         for at, (train, test) in enumerate(folds):
             asked.add(fit(train, seen.rows(train)), test)
-            if seen.sees:
+            if seen.sees and at < _NOISE_FOLDS:
                 noise.append(shuffled_risk(problem, train, partial(fit, train), problem, test, seed + at))
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
     return asked.held(problem.sample_weight, how, noise), folds
+
+
+def _sides(problem: Problem) -> Sides:
+    """Return what folds are stratified by beside the label: the largest group, whichever is privileged."""
+    groups = problem.groups
+    if groups.by_row:
+        return groups.side
+    known = groups.code >= 0
+    largest = np.bincount(groups.code[known]).argmax()
+    return np.where(known, groups.code == largest, -1).astype(groups.side.dtype)
 
 
 def trainer(estimator: Any, seen: Seen) -> Callable[[Ints, Native], Any]:

@@ -16,7 +16,7 @@ from fairshap.evidence._figures import Figure, auc
 
 # The rows that are looked at, at most, the folds, the bins of a number, and the rows that a bin is pulled by
 # to the mean of all.
-_ROWS, _FOLDS, _BINS, _PULL = 40_000, 5, 64, 10.0
+_ROWS, _FOLDS, _BINS, _PULL = 20_000, 3, 64, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,19 @@ class Proxies:
     columns: tuple[Proxy, ...]
     #: The attribute's own share of the gap: its direct effect. NaN if the gap is not explained.
     attribute_share_of_gap: float
-    #: The rows that were looked at.
+    #: The rows that were looked at, and those whose gap was explained.
     rows: int
+    gap_rows: int
 
 
 def find_proxies(
-    problem: Problem, seed: int, risk: dict[Any, float], gap: dict[Any, float]
+    problem: Problem, seed: int, risk: dict[Any, float], gap: dict[Any, float], gap_rows: int
 ) -> Proxies | None:
     """Return how well the columns beside the attribute tell it, on rows of other folds.
 
     A single column tells it by the share of privileged rows among those of the same value, or of the same
-    quantile bin. All together are read by gradient boosting. ``risk`` and ``gap`` are shares by column.
+    quantile bin. All together are read by gradient boosting. ``risk`` and ``gap`` are shares by
+    column, the gap's from ``gap_rows`` rows.
     """
     table, side = problem.table, problem.groups.side
     known = np.flatnonzero(side >= 0)
@@ -76,7 +78,7 @@ def find_proxies(
     found.sort(key=lambda one: -one.auc.value)
     own = sum(gap.get(table.names[k], 0.0) for k in problem.columns) if gap else float("nan")
     together = score(_together(table, columns, coded, rows, target, folds, seed))
-    return Proxies(together, tuple(found), own, len(rows))
+    return Proxies(together, tuple(found), own, len(rows), gap_rows)
 
 
 def _codes(table: Table, column: int, rows: Ints) -> Ints:

@@ -77,7 +77,9 @@ def audit_repair(
     ledger = repaired.get("ledger") or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest()
     repaired = {**repaired, "ledger": ledger, "added": len(fitted.counterfactual_of_)}
     run = {"random_state": fitted.random_state, "n_jobs": fitted.n_jobs, "verbose": fitted.verbose}
-    gap = {} if problem.added else explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
+    gap: tuple[dict[Any, float], int] = ({}, 0)
+    if not problem.added:
+        gap = explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
     return parts.evidence(conditions, models, gap, **repaired)
 
 

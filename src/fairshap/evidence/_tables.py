@@ -220,9 +220,9 @@ def splits_of(problem: Problem) -> list[Split]:
 
 def group_rows(split: Split, held: Held, least: int = 0) -> Grouping:
     """Return everything that is measured of the groups of one attribute; of those under ``least`` nothing."""
-    known = split.codes >= 0
-    counts = np.bincount(split.codes[known], minlength=len(split.names))
-    weights = np.bincount(split.codes[known], held.weight[known], minlength=len(split.names))
+    known, counts = split.codes >= 0, _count(split, held)
+    weight = held.weight if held.times is None else held.times
+    weights = np.bincount(split.codes[known], weight[known], minlength=len(split.names))
     shares = weights / weights.sum()
     compared = is_compared(counts) & (counts >= least)
     groups = tuple(
@@ -235,8 +235,8 @@ def group_rows(split: Split, held: Held, least: int = 0) -> Grouping:
         split.attribute,
         split.is_intersection,
         groups,
-        int((~known).sum()),
-        float(held.weight[~known].sum() / held.weight.sum()),
+        int((~known).sum() if held.times is None else held.times[~known].sum()),
+        float(weight[~known].sum() / weight.sum()),
         labels,
         None if held.labels else measured.quantity(),
     )
@@ -247,7 +247,7 @@ def group_levels(held: Held, split: Split, label: int = 0) -> dict[str, list[Lev
     parts = _parts(held, label)
     rates = {"base_rate": (_POSITIVE, _ALL), "selection_rate": (_PREDICTED, _ALL), **ERRORS}
     return {
-        name: [_level(parts, rate, split.codes == k, held.weight) for k in range(len(split.names))]
+        name: [_level(parts, rate, split.codes == k, held) for k in range(len(split.names))]
         for name, rate in rates.items()
     }
 
@@ -258,9 +258,16 @@ def _parts(held: Held, label: int) -> Floats:
     return np.column_stack([np.ones(len(true)), predicted, true, true * predicted])
 
 
-def _level(parts: Floats, rate: tuple[Floats, Floats], rows: Bools, weight: Floats) -> Level:
+def _count(split: Split, held: Held) -> Ints:
+    """Return how many rows each group has."""
+    known = split.codes >= 0
+    times = None if held.times is None else held.times[known]
+    return np.bincount(split.codes[known], times, len(split.names)).astype(np.int64)
+
+
+def _level(parts: Floats, rate: tuple[Floats, Floats], rows: Bools, held: Held) -> Level:
     counted, among = (np.where(rows, parts @ part, 0.0) for part in rate)
-    return share(counted, among, weight)
+    return share(counted, among, held.weight, held.times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,6 +318,8 @@ class _Measured:
         return Gap(difference(levels[high], levels[low], self.z), names[high], names[low])
 
     def _scoring(self, label: int) -> list[Level]:
+        if self.held.times is not None:
+            return [Level(np.nan, 0.0, np.zeros(1)) for _ in self.split.names]
         above = above_median(self.held.score[:, label], self.held.weight)
         return [share(np.where(rows, above, 0), rows, self.held.weight) for rows in self._all_rows()]
 
@@ -363,7 +372,7 @@ class _Measured:
 
     def _shown(self, lines: Sequence[Line]) -> tuple[Line, ...]:
         """Return the lines of the groups, without the figures of those that are too small to show."""
-        counts = np.bincount(self.split.codes[self.split.codes >= 0], minlength=len(lines))
+        counts = _count(self.split, self.held)
         return hide(lines, {name for name, n in zip(self.split.names, counts, strict=True) if n < self.least})
 
     def quantity(self) -> QuantityTable:

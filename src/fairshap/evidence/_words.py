@@ -1,5 +1,6 @@
 """The findings in sentences, written for people who have to decide, not for statisticians."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,8 +8,11 @@ import numpy as np
 from fairshap.evidence._figures import Figure
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
-from fairshap.evidence._tables import Grouping, LabelTable, QuantityTable
+from fairshap.evidence._tables import Grouping, QuantityTable
 from fairshap.report._summary import count, join_names
+
+# A group whose name by itself says nothing: a number, a truth value or a letter.
+_CODE = re.compile(r"(?i)[-+]?\d+([.,]\d+)?|true|false|yes|no|[a-z]")
 
 #: A risk under this is called about 0: a point of probability.
 _NOTHING = 0.01
@@ -57,6 +61,20 @@ def points(value: float) -> str:
     return f"{100 * abs(value):.1f} points" if np.isfinite(value) else "not known"
 
 
+def group_name(attribute: str, name: str) -> str:
+    """Return what a sentence calls a group: a code is named with its attribute.
+
+    >>> group_name("sex", "Female"), group_name("SEX", "1"), group_name("SEX / RACE", "1 / Black")
+    ('Female', 'SEX = 1', 'SEX = 1 / RACE = Black')
+    """
+    parts, attributes = name.split(" / "), attribute.split(" / ")
+    if not any(_CODE.fullmatch(part) for part in parts):
+        return name
+    if len(parts) != len(attributes):
+        return f"{attribute} = {name}"
+    return " / ".join(f"{one} = {part}" for one, part in zip(attributes, parts, strict=True))
+
+
 def interval(figure: Figure, write: str = "{:.2f}") -> str:
     """Return the 95 % interval of a figure in words."""
     return f"95 % interval {write.format(figure.low)} to {write.format(figure.high)}"
@@ -66,7 +84,7 @@ def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatm
     """Return who is selected how often, then what the attribute alone does, and what neither shows."""
     first = groupings[-1]
     if first.quantity is not None:
-        outcome, is_gap = _quantity_in_words(setting, first.quantity)
+        outcome, is_gap = _quantity_in_words(setting, first.attribute, first.quantity)
     elif first.labels:
         outcome, is_gap = _outcome_in_words(setting, first)
     said = [outcome, treatment_in_words(setting, treatment)]
@@ -90,7 +108,8 @@ def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, bool]:
     lines = {line.group: line for line in table.outcomes}
     high, low = lines[gap.highest], lines[gap.lowest]
     rates = [percent(line.selection_rate.value) for line in (low, high)]
-    whom = f"{rates[0]} of {low.group} and for {rates[1]} of {high.group}"
+    names = [group_name(grouping.attribute, line.group) for line in (low, high)]
+    whom = f"{rates[0]} of {names[0]} and for {rates[1]} of {names[1]}"
     many = f" (of {len(lines)} groups, the lowest and the highest)" if len(lines) > 2 else ""
     impact = low.impact_ratio
     said = f"The model predicts {setting.target} = {table.label} for {whom}{many}"
@@ -100,16 +119,17 @@ def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, bool]:
     return f"{said}." + ("" if is_gap else " With these rows, the two rates cannot be told apart."), is_gap
 
 
-def _quantity_in_words(setting: Setting, table: QuantityTable) -> tuple[str, bool]:
+def _quantity_in_words(setting: Setting, attribute: str, table: QuantityTable) -> tuple[str, bool]:
     gap = table.gap
     if not gap.highest:
         return "There are no two groups to compare.", False
     lines = {line.group: line for line in table.lines}
     high, low = lines[gap.highest], lines[gap.lowest]
     is_gap = bool(gap.figure.low > 0)
+    names = [group_name(attribute, line.group) for line in (low, high)]
     said = (
-        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {low.group} "
-        f"and of {high.mean_prediction.value:,.4g} for {high.group}: {gap.figure.value:,.4g} apart "
+        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {names[0]} "
+        f"and of {high.mean_prediction.value:,.4g} for {names[1]}: {gap.figure.value:,.4g} apart "
         f"({interval(gap.figure, '{:,.4g}')})."
     )
     return said + ("" if is_gap else " With these rows, the two cannot be told apart."), is_gap
@@ -119,7 +139,7 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
     """Say what changing the attribute alone does."""
     name = join_names(setting.sensitive)
     if not setting.sees_attribute:
-        return f"The model does not take {name}: changing only {name} changes nothing, by construction."
+        return f"The model does not use {name}: changing only {name} changes nothing, by construction (DR 0)."
     if not np.isfinite(treatment.risk.value):
         return f"What changing only {name} does could not be measured."
     if treatment.unit == "probability":
@@ -150,14 +170,37 @@ def answers(
     reason: str = "",
 ) -> Answers:
     """Return the six answers of the first screen; ``reason`` is what a search recommends."""
+    found = verdict(setting, groupings, treatment)
+    if mitigation is not None and (after := _after(setting, groupings[-1], mitigation)):
+        found = f"Before the repair: {found} {after}"
     return Answers(
-        verdict(setting, groupings, treatment),
+        found,
         _for_whom(setting, groupings),
         _through(setting, treatment, proxies),
         _changed(mitigation),
         _effect(mitigation),
         _left(mitigation, reason),
     )
+
+
+def _after(setting: Setting, grouping: Grouping, mitigation: Mitigation) -> str:
+    """Say what the groups get, and what the attribute alone does, after a repair; blank if not measured."""
+    gap = grouping.labels[0].gaps["selection_rate"] if grouping.labels else None
+    lines = mitigation.groups.get(grouping.attribute, ())
+    rates = {line.group: line.after.value for line in lines if line.rate == "selection_rate"}
+    if gap is None or not gap.highest or not {gap.highest, gap.lowest} <= set(rates):
+        return ""
+    low, high = rates[gap.lowest], rates[gap.highest]
+    names = [group_name(grouping.attribute, name) for name in (gap.lowest, gap.highest)]
+    said = (
+        f"After it: {setting.target} = {grouping.labels[0].label} for {percent(low)} of {names[0]} and for "
+    )
+    said += f"{percent(high)} of {names[1]}"
+    said += f", {low / high:.2f} times as often" if high > 0 else ""
+    dr = next((one.after.value for one in mitigation.measures if one.name == "dr"), np.nan)
+    if np.isfinite(dr):
+        said += f"; changing only {join_names(setting.sensitive)} moves the prediction by {points(dr)}"
+    return f"{said}."
 
 
 def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
@@ -168,11 +211,13 @@ def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
         if one.is_intersection:
             # The first sentence of all is about the combinations.
             continue
-        said += [f"By {one.attribute}, {_below(setting, table, few)}" for table in one.labels[:1]]
+        said += [f"By {one.attribute}, {_below(setting, one, few)}" for _ in one.labels[:1]]
         if one.quantity is not None and one.quantity.gap.lowest:
-            said.append(f"By {one.attribute}, {one.quantity.gap.lowest} gets the lowest mean prediction.")
+            lowest = group_name(one.attribute, one.quantity.gap.lowest)
+            said.append(f"By {one.attribute}, {lowest} gets the lowest mean prediction.")
         if few:
-            said.append(f"{_some(sorted(few))} {'has' if len(few) == 1 else 'have'} too few rows to compare.")
+            names = [group_name(one.attribute, name) for name in sorted(few)]
+            said.append(f"{_some(names)} {'has' if len(few) == 1 else 'have'} too few rows to compare.")
         if one.unknown_rows:
             said.append(
                 f"{count(one.unknown_rows, 'row')} ({percent(one.unknown_share)}) of unknown {one.attribute} "
@@ -187,15 +232,18 @@ def _some(names: list[str]) -> str:
     return join_names([*names[:_NAMED], *more])
 
 
-def _below(setting: Setting, table: LabelTable, few: set[str]) -> str:
+def _below(setting: Setting, grouping: Grouping, few: set[str]) -> str:
+    table = grouping.labels[0]
     lines = [line for line in table.outcomes if line.impact_ratio.value < 0.8 and line.group not in few]
     lines.sort(key=lambda line: line.impact_ratio.value)
     label = f"{setting.target} = {table.label}"
+    best = group_name(grouping.attribute, table.most_favored)
     if not lines:
-        return f"no group is predicted {label} less than four fifths as often as {table.most_favored}."
+        return f"no group is predicted {label} less than four fifths as often as {best}."
     those = "is" if len(lines) == 1 else "are"
-    below = _some([f"{line.group} ({line.impact_ratio.value:.2f})" for line in lines])
-    return f"{below} {those} predicted {label} less than four fifths as often as {table.most_favored}."
+    names = [(group_name(grouping.attribute, line.group), line.impact_ratio.value) for line in lines]
+    below = _some([f"{name} ({value:.2f})" for name, value in names])
+    return f"{below} {those} predicted {label} less than four fifths as often as {best}."
 
 
 def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) -> str:

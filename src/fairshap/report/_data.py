@@ -130,24 +130,39 @@ class Sweep(NamedTuple):
         is_usable = bool(0 < taken < np.inf)
         if not is_usable:
             taken = float(np.nan_to_num(data.explanation.values).max(initial=1e-3))
-        lines = [(float(f"{taken * one:.4g}"), *_try(data, taken * one)) for one in _MULTIPLES]
+        tries = _Tries(data)
+        lines = [(float(f"{taken * one:.4g}"), *tries(taken * one)) for one in _MULTIPLES]
         thresholds, cells, rows, risk = zip(*lines, strict=True)
         return cls(thresholds, cells, rows, risk, _MULTIPLES.index(1.0) if is_usable else -1)
 
 
-def _try(data: ReportData, threshold: float) -> tuple[int, int, float]:
-    """Return the cells, the rows and the mean risk after the edits of one threshold."""
-    explanation = data.explanation
-    kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
-    rows, replaced = kind(threshold).choose(explanation, data.recipe.constraints)
-    risk = data.certificate.before.copy()
-    if not len(rows):
-        return 0, 0, round(float(np.nanmean(risk)), 6)
-    references, features = explanation.best[rows], explanation.features
-    differ = data.problem.table.differ(rows, references)[:, : len(features.of_column)]
-    cells = int((differ & replaced[:, features.of_column]).sum())
-    risk[rows] = risk_when_replaced(explanation, rows, replaced)
-    return cells, len(rows), round(float(np.nanmean(risk)), 6)
+class _Tries:
+    """What thresholds would do, one after the other: the model is asked about rows whose edits change."""
+
+    def __init__(self, data: ReportData) -> None:
+        explanation = data.explanation
+        self.data = data
+        self.replaced = np.zeros((len(explanation), len(explanation.features.names)), dtype=np.bool_)
+        self.risk = data.certificate.before.copy()
+
+    def __call__(self, threshold: float) -> tuple[int, int, float]:
+        """Return the cells, the rows and the mean risk after the edits of one threshold."""
+        data, explanation = self.data, self.data.explanation
+        kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
+        rows, chosen = kind(threshold).choose(explanation, data.recipe.constraints)
+        replaced = np.zeros_like(self.replaced)
+        replaced[rows] = chosen
+        changed = np.flatnonzero((replaced != self.replaced).any(axis=1))
+        self.replaced = replaced
+        self.risk[changed] = data.certificate.before[changed]
+        if len(asked := changed[replaced[changed].any(axis=1)]):
+            self.risk[asked] = risk_when_replaced(explanation, asked, replaced[asked])
+        cells = 0
+        if len(rows):
+            features = explanation.features
+            differ = data.problem.table.differ(rows, explanation.best[rows])[:, : len(features.of_column)]
+            cells = int((differ & chosen[:, features.of_column]).sum())
+        return cells, len(rows), round(float(np.nanmean(self.risk)), 6)
 
 
 # ---- held-out measures
