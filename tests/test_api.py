@@ -18,7 +18,7 @@ PUBLIC = {
         select_edits Edits EditConstraints Threshold Budget OptimalSubset Iterative
         audit Evidence
         evaluate tune budget_curve holdout_check
-        Repairer repair_dataset
+        Repairer audit_dataset repair_dataset
         ColumnEncoder
         attribution dask datasets edits evidence exceptions matching metrics mitigation model_selection
         scale spark
@@ -42,7 +42,7 @@ PUBLIC = {
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve
         HoldoutCheck MEASURES METHODS
     """,
-    "fairshap.scale": "DatasetRepair RepairedBatch Repairer Sums repair_dataset",
+    "fairshap.scale": "DatasetRepair RepairedBatch Repairer Sums audit_dataset repair_dataset",
     "fairshap.spark": "SparkRepair audit fit_repairer local_session repair",
 }
 

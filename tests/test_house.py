@@ -166,6 +166,23 @@ def test_a_loaded_estimator_predicts_and_knows_its_summary(name):
         assert [one.n_edits for one in after.rounds_] == [len(before.edits_)]
 
 
+@pytest.mark.parametrize("name", ["classifier", "regressor", "pipeline"])
+# mlflow says so of its own types, when it is imported.
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning")
+def test_mlflow_logs_a_model_that_predicts_the_same(name, tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    saved = SAVED[name]()
+    options = {"pip_requirements": ["fairshap"]}
+    if "skops_trusted_types" in inspect.signature(mlflow.sklearn.log_model).parameters:
+        # Later versions write by skops, and load only types that they are told of.
+        options["skops_trusted_types"] = skops.io.get_untrusted_types(data=skops.io.dumps(saved))
+    with mlflow.start_run():
+        logged = mlflow.sklearn.log_model(saved, "model", **options)
+    assert_array_equal(mlflow.sklearn.load_model(logged.model_uri).predict(X), saved.predict(X))
+
+
 @pytest.mark.parametrize(
     "name", ["model_", "explanation_", "edits_", "counterfactual_of_", "sample_weight_", "certificate_"]
 )
