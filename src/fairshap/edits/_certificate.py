@@ -8,7 +8,7 @@ import numpy as np
 from fairshap._frames import Library, make_frame
 from fairshap._models import Risk
 from fairshap._problem import Problem
-from fairshap._typing import Bools, Floats, Ints, Native
+from fairshap._typing import Bools, Floats, Native
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import replay
 from fairshap.edits._ledger import Edits
@@ -78,15 +78,11 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     unmatched = explanation.status == "unmatched"
     for values in (sum_phi, residual, distance):
         values[unmatched] = np.nan
-    before = _measure(explanation, explanation.problem)
-    after = before.copy()
-    # The other rows have the cells that they had.
-    after[rows] = _measure(explanation, explanation.problem.with_cells(repaired), rows)
     return Certificate(
-        before=before,
+        before=_measure(explanation, explanation.problem),
         sum_phi=sum_phi,
         residual=residual,
-        after=after,
+        after=_measure(explanation, explanation.problem.with_cells(repaired)),
         distance=distance,
         edited=np.isin(np.arange(len(explanation)), rows),
         game=explanation.game,
@@ -94,17 +90,14 @@ def certify(explanation: Explanation, edits: Edits, repaired: Native) -> Certifi
     )
 
 
-def _measure(explanation: Explanation, problem: Problem, rows: Ints | None = None) -> Floats:
-    """Return the risk of rows with a table's cells, or their gap to their references as they were read."""
+def _measure(explanation: Explanation, problem: Problem) -> Floats:
+    """Return the risk of each row with a table's cells, or its gap to its references as they were read."""
     scorer, n = explanation.risk_function.scorer, len(explanation)
-    rows = np.arange(n) if rows is None else rows
-    if not len(rows):
-        return np.empty(0)
     if explanation.game == "risk":
-        return row_risks(Risk(scorer, problem), rows)
+        return row_risks(Risk(scorer, problem), np.arange(n))
     of_all = row_risks(explanation.risk_function.of_scores())
     plan = explanation.match_plan
     of_references = np.bincount(plan.row, plan.weight * of_all[plan.reference], n)
-    scores = row_risks(Risk(scorer, problem).of_scores(), rows)
-    gap = problem.gap_sign[rows] * (scores - of_references[rows])
-    return np.where(explanation.status[rows] == "unmatched", np.nan, gap)
+    scores = row_risks(Risk(scorer, problem).of_scores(), np.arange(n))
+    gap = problem.gap_sign * (scores - of_references)
+    return np.where(explanation.status == "unmatched", np.nan, gap)
