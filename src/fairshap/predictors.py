@@ -109,22 +109,22 @@ class _FairSHAPPredictor(Routed, Trainer):
             # On repaired rows every model looks fairer than it is, and each fold is repaired by itself.
             problem = weigher._read(repair.explanation_.problem.own.native, y, **beside)
             seed = draw_seed(weigher.random_state)
-            edited = clone(weigher)._fit(problem, seed, _in_folds(repair, y, beside))
+            edited = copy_estimator(weigher)._fit(problem, seed, _in_folds(repair, y, beside))
             if not self._is_auto or not len(repair.edits_):
                 return edited
             # Edits and weights spend from one purse.
             plain = weigher._fit(problem, seed)
             self.uses_edits_ = edited.is_better_than(plain)
             return edited if self.uses_edits_ else plain
-        except FairshapError:
-            raise
         except Exception as error:
-            if not self._is_auto:
+            # An error of the estimator on a fold has a cause; one without is about what the user gave.
+            if not self._is_auto or (isinstance(error, FairshapError) and error.__cause__ is None):
                 raise
+            said = str(error) if isinstance(error, FairshapError) else f"{type(error).__name__}: {error}"
             warn(
                 "The rows are not weighted: weights are chosen on folds, and the estimator fails on one "
-                f"({type(error).__name__}: {error}). If a category is rare, let the encoder take unknown "
-                "ones (handle_unknown); weights=None chooses none.",
+                f"({said.rstrip('.')}). If a category is rare, let the encoder take unknown ones "
+                "(handle_unknown); weights=None chooses none.",
                 WeightsWarning,
             )
             return None
