@@ -36,6 +36,7 @@ result = evaluate(
     n_folds=3,
     random_state=0,
 )
+print(result)
 result.frame()[["method", "accuracy", "dp", "eo", "dr", "flips"]].round(3)
 
 # %%

@@ -53,8 +53,8 @@ def test_wrong_usage_has_a_code_of_its_own(refuse, people):
         "repair", people, "-t", "risk", "-s", "sex", "--out", "x.csv", code=2
     )
     said = refuse("audit", people, code=2)
-    assert said.startswith("--target, --sensitive and --privileged are not given; name the column to predict")
-    assert "For example: -t risk -s sex -p female" in said
+    assert said.startswith("--target and --sensitive are not given; name the column to predict")
+    assert "For example: -t risk -s sex. " in said
     assert "--modle" in refuse("audit", people, *WHO, "--modle", "x", code=2)
     assert "neither a number nor auto" in refuse(
         "repair", people, *WHO, "--out", "x.csv", "--threshold", "low", code=2

@@ -201,7 +201,7 @@ def test_what_is_missing_is_asked_for_on_a_terminal(terminal, hires):
 def test_without_a_terminal_what_is_missing_is_named(run, hires):
     done = run("audit", hires, check=False, stdin=b"")
     assert done.returncode == 2
-    assert b"--target, --sensitive and --privileged are not given" in done.stderr
+    assert b"--target and --sensitive are not given" in done.stderr
 
 
 def test_no_number_and_no_name_is_cut_off(terminal, hires):

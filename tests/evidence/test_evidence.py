@@ -102,8 +102,8 @@ def test_a_model_without_the_attribute_is_audited_and_not_cleared(beside):
     assert not evidence.setting.sees_attribute
     assert (evidence.treatment.risk.value, evidence.treatment.flip_rate.value) == (0.0, 0.0)
     said = evidence.answers.what_was_unfair
-    assert said.startswith("The model predicts target = yes for ")
-    assert "does not take sex: changing only sex changes nothing, by construction" in said
+    assert said.startswith("The model predicts hired = yes for ")
+    assert "does not use sex: changing only sex changes nothing, by construction" in said
     assert "This is not evidence of fairness" in said
     rate = (model.predict(rest) == "yes")[(X["sex"] == "m").to_numpy()].mean()
     lines = {line.group: line for line in evidence.groupings[0].labels[0].outcomes}
