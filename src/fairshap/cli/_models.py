@@ -25,7 +25,6 @@ from fairshap.cli._options import (
     FoldOptions,
     ReportOptions,
     RunOptions,
-    TableFiles,
     TaskOptions,
 )
 from fairshap.cli._output import Output, plain
@@ -64,9 +63,9 @@ def open_task(
     if files is not None:
         read = [problem.source.path, path, None if ledger is None else Path(ledger)]
         check_writable(files.written, force=files.force, sources=read)
-    if isinstance(files, TableFiles):
+    if out := getattr(files, "out", None):
         # A name that tells no format is an error.
-        problem.source.format_for(files.out)
+        problem.source.format_for(out)
     if task.model in MODELS or not (path.suffix or path.exists()):
         estimator = make_model(task.model, run, n_rows=len(problem.X))
     else:
