@@ -1,11 +1,14 @@
+import json
 import os
 import subprocess
 import sys
 import termios
 from contextlib import suppress
+from importlib.resources import files
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from fairshap import datasets
 
@@ -17,6 +20,15 @@ FEW = [
     "code,credit_amount,duration,purpose,checking_account,saving_accounts",
 ]
 WHO = ["--target", "risk", "--sensitive", "sex", "--privileged", "male"]
+#: What the JSON of every command looks like.
+SCHEMA = Draft202012Validator(json.loads(files("fairshap.cli").joinpath("output-1.schema.json").read_text()))
+
+
+def described(text):
+    """Return the JSON that a command printed, which is as the JSON Schema says."""
+    found = json.loads(text)
+    SCHEMA.validate(found)
+    return found
 
 
 @pytest.fixture(scope="session")

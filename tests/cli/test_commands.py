@@ -17,7 +17,7 @@ from fairshap.cli import main
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
-from tests.cli.conftest import FEW, WHO
+from tests.cli.conftest import FEW, WHO, described
 
 HEAD = {"fairshap", "schema", "command", "seed", "options", "messages"}
 FOLDS = {"folds", "repeats", "constant_accuracy"}
@@ -26,7 +26,7 @@ FOLDS = {"folds", "repeats", "constant_accuracy"}
 def result(capsys, *args):
     """Return what a command run in this process prints as JSON."""
     assert run_here([*map(str, args), "--json"]) == 0, capsys.readouterr().err
-    return json.loads(capsys.readouterr().out)
+    return described(capsys.readouterr().out)
 
 
 def test_the_command_is_installed_under_its_name():
@@ -184,7 +184,7 @@ def test_a_gate_fails_with_a_code_of_its_own(capsys, people, tmp_path):
     assert run_here([*args, "--gates", str(gates), "--fail-if", "accuracy<1"]) == 3
     said = capsys.readouterr()
     assert "failed: accuracy < 1 (accuracy is 0." in said.err
-    found = json.loads(said.out)["evidence"]
+    found = described(said.out)["evidence"]
     assert [gate["passed"] for gate in found["gates"]] == [False, True]
     assert not found["passed"]
 

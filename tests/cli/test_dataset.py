@@ -12,6 +12,7 @@ from fairshap import FairSHAP, datasets
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import make_model
 from fairshap.cli._options import RunOptions
+from tests.cli.conftest import described
 
 D = datasets.make_biased(300, random_state=0)
 FRAME = D.X.assign(hired=D.y, id=np.arange(300))
@@ -30,7 +31,7 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize("data", ["in", "in/*.parquet"])
 def test_many_files_are_repaired_into_a_folder(data, files, capsys):
     assert run_here(["repair", data, *WHO, "--out", "fair/", "--json"]) == 0, capsys.readouterr().err
-    found = json.loads(capsys.readouterr().out)
+    found = described(capsys.readouterr().out)
     repair = FairSHAP(make_model("hist-gradient-boosting", RunOptions(), n_rows=300), sensitive="group")
     repair.set_params(privileged="a", random_state=0, threshold=0.05)
     # As the command reads one file: text is categories.
@@ -152,7 +153,7 @@ def test_columns_are_read_and_left_out_as_from_one_file(files, capsys):
     for data, out in (("one.parquet", "one-fair.parquet"), ("many", "many-fair/")):
         options = ("--folds", "0") if data == "one.parquet" else ("--report", "r.html,r.json")
         assert run_here(["repair", data, *who, *options, "--out", out]) == 0, capsys.readouterr().err
-        found.append(json.loads(capsys.readouterr().out))
+        found.append(described(capsys.readouterr().out))
     assert found[0]["data"]["dropped"] == found[1]["data"]["dropped"]
     assert set(found[1]["data"]["dropped"]) == {"id", "always", "empty"}
     assert found[0]["by_column"] == found[1]["by_column"]

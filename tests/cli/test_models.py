@@ -14,7 +14,7 @@ from skops import io
 from fairshap import ColumnEncoder, _io, metrics
 from fairshap.cli._main import run as run_here
 from fairshap.cli._models import MODELS
-from tests.cli.conftest import WHO
+from tests.cli.conftest import WHO, described
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def models(people, tmp_path_factory):
 
 def audit(capsys, *args):
     assert run_here(["audit", *map(str, args), "--json", "--top", "1"]) == 0, capsys.readouterr().err
-    return json.loads(capsys.readouterr().out)
+    return described(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", ["m.json", "m.ubj", "m.txt", "m.skops", "m.joblib"])
@@ -80,10 +80,10 @@ def test_a_repair_by_a_model_file_is_measured_with_what_is_retrained(capsys, peo
     args += ["--folds", "2", "--jobs", "1"]
     assert run_here([*args, "--out", str(tmp_path / "a.csv")]) == 0
     said = capsys.readouterr()
-    assert json.loads(said.out)["after"] is None
+    assert described(said.out)["after"] is None
     assert "--retrain" in said.err
     assert run_here([*args, "--out", str(tmp_path / "b.csv"), "--retrain", "lightgbm"]) == 0
-    assert json.loads(capsys.readouterr().out)["after"]["accuracy"] > 0.5
+    assert described(capsys.readouterr().out)["after"]["accuracy"] > 0.5
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 

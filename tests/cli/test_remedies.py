@@ -1,7 +1,5 @@
 """Remedies that tune knows by name, written as tables: rows, weights, edits, and columns left out."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,7 @@ from fairshap.cli._options import RunOptions
 from fairshap.cli._remedies import TABLES
 from fairshap.mitigation import MitigatedClassifier
 from fairshap.model_selection._candidates import Maker
-from tests.cli.conftest import FEW, WHO
+from tests.cli.conftest import FEW, WHO, described
 
 CELLS = "cells 0.75, towards parity, reweighing, column dropped"
 
@@ -41,7 +39,7 @@ def candidates(rows):
 
 def write(capsys, people, name, *more):
     assert run_here(["repair", str(people), *WHO, *FEW, "--remedy", name, *map(str, more), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    return described(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ def test_tune_writes_the_table_of_what_it_recommends(capsys, people, tmp_path):
     args = ["tune", str(people), *WHO, *FEW, "--minimize", "demographic_parity", "--max-accuracy-drop", "0.1"]
     args += ["--folds", "2", "--repeats", "1", "--out", str(out), "--ledger", str(ledger), "--json"]
     assert run_here(args) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = described(capsys.readouterr().out)
     assert {one["kind"] for one in found["candidates"]}.isdisjoint({"formula", "thresholds by group"})
     table, done = pd.read_parquet(out), found["table"]
     assert found["out"] == str(out)

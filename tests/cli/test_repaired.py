@@ -12,7 +12,7 @@ import pytest
 from fairshap import Edits, _io
 from fairshap.cli._files import find_ledger
 from fairshap.cli._main import run as run_here
-from tests.cli.conftest import FEW, WHO
+from tests.cli.conftest import FEW, WHO, described
 from tests.io.conftest import edits_of
 
 REPAIR = [*WHO, *FEW, "--threshold", "0.003"]
@@ -33,7 +33,7 @@ def told(capsys):
         capsys.readouterr()
         assert run_here([*map(str, args), "--json"]) == 0, capsys.readouterr().err
         said = capsys.readouterr()
-        return json.loads(said.out), said.err
+        return described(said.out), said.err
 
     return command
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import random
 import re
 import subprocess
@@ -19,6 +18,7 @@ from fairshap.cli._main import COMMANDS, make_app
 from fairshap.cli._main import run as run_here
 from fairshap.cli._options import RunOptions
 from fairshap.cli._output import Output, show
+from tests.cli.conftest import described
 
 HEAD = ["Applicant ID", "Name", "sex", "Salary wish", "Score", "Applied", "Grade", "Country", "Remarks"]
 HEAD += ["outcome", "hired"]
@@ -64,7 +64,7 @@ def hires(tmp_path_factory):
 def asked(capsys, *args):
     assert run_here([*map(str, args), "--json"]) == 0, capsys.readouterr().err
     said = capsys.readouterr()
-    return json.loads(said.out), said.err
+    return described(said.out), said.err
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
