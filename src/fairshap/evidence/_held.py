@@ -13,7 +13,7 @@ from fairshap._crossval.folds import Folds
 from fairshap._frames import open_store, show
 from fairshap._messages import Progress, listing
 from fairshap._models import Risk, Scorer, Weighing, fit_model
-from fairshap._models.scorer import split, told_of_categories
+from fairshap._models.scorer import told_of_categories
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import ModelError
@@ -275,9 +275,3 @@ def trainer(estimator: Any, seen: Seen) -> Callable[[Ints, Native], Any]:
         return fit_model(estimator, X, values[rows], params)
 
     return fit
-
-
-def name_of(model: Any) -> str:
-    """Return the class of a model; of a pipeline, those of its steps."""
-    steps, last = split(model)
-    return " \u2192 ".join(type(step).__name__ for step in (*steps, last))

@@ -395,19 +395,43 @@ class _Measured:
         return QuantityTable(names[best], names[top], self._shown(lines), self._gap(means))
 
 
+def perform(held: Held) -> dict[str, Figure]:
+    """Return how good the model is on all rows together."""
+    n, weight = len(held.weight), held.weight
+    every = np.ones(n)
+    if not held.labels:
+        target, errors = held.true[:, 0], held.predicted[:, 0] - held.true[:, 0]
+        return {
+            "mean_absolute_error": average(np.abs(errors), every, weight).figure(),
+            "r2": _r2(*_squares(target, errors, every, weight)),
+        }
+    found = {"accuracy": share(held.right, every, weight, held.times).figure()}
+    if len(held.labels) == 1 and held.times is None:
+        folds = [(at, scores[:, 0]) for at, scores in held.folds]
+        found["auc"] = auc(held.true[:, 0], folds, every > 0, weight).figure()
+    return found
+
+
 def _spread(target: Floats, errors: Floats, rows: Bools, weight: Floats) -> tuple[Figure, Figure]:
     """Return the root mean squared error and R2 of some rows, with intervals by the delta method."""
-    squared = average(errors**2, rows, weight)
-    mean = average(target, rows, weight).value
-    total = average((target - mean) ** 2, rows, weight)
+    squared, total = _squares(target, errors, rows, weight)
     if not squared.value > 0 or not total.value > 0:
         return Figure(float(np.sqrt(max(squared.value, 0.0)))) if squared.size else Figure(), Figure()
     root = float(np.sqrt(squared.value))
-    r2 = 1 - squared.value / total.value
-    moves = -(squared.moves - (1 - r2) * total.moves) / total.value
-    levels = [(root, squared.moves / (2 * root)), (r2, moves)]
-    first, second = (Level(value, squared.size, moved, is_share=False).figure() for value, moved in levels)
-    return first, second
+    error = Level(root, squared.size, squared.moves / (2 * root), is_share=False)
+    return error.figure(), _r2(squared, total)
+
+
+def _squares(target: Floats, errors: Floats, rows: Floats | Bools, weight: Floats) -> tuple[Level, Level]:
+    """Return the mean squared error of some rows, and the variance of their target."""
+    mean = average(target, rows, weight).value
+    return average(errors**2, rows, weight), average((target - mean) ** 2, rows, weight)
+
+
+def _r2(squared: Level, total: Level) -> Figure:
+    value = 1 - squared.value / total.value
+    moves = -(squared.moves - (1 - value) * total.moves) / total.value
+    return Level(value, squared.size, moves, is_share=False).figure()
 
 
 def calibrate(true: Floats, score: Floats, rows: Bools, weight: Floats) -> tuple[Bin, ...]:

@@ -13,15 +13,13 @@ from fairshap._problem.problem import side_names
 from fairshap._typing import Floats
 from fairshap.estimators import FairSHAP
 from fairshap.evidence import Evidence
-from fairshap.evidence._assembly import About, perform
-from fairshap.evidence._evidence import figures_of
-from fairshap.evidence._figures import Figure, Level, hide
+from fairshap.evidence._assembly import compose, read_about
+from fairshap.evidence._figures import Figure, Level
 from fairshap.evidence._gates import read_conditions
-from fairshap.evidence._held import Held, name_of
-from fairshap.evidence._provenance import Provenance, checksum_of_model, today, versions
+from fairshap.evidence._held import Held
+from fairshap.evidence._provenance import Provenance
 from fairshap.evidence._sections import ColumnRisk, Mitigation, Setting, TreatedGroup, Treatment
-from fairshap.evidence._tables import LEAST_SHOWN, Split, compare_models, group_rows
-from fairshap.evidence._words import answers, limits
+from fairshap.evidence._tables import Split, compare_models
 from fairshap.exceptions import InputError
 from fairshap.scale._repairer import Repairer
 from fairshap.scale._sums import CELLS, STEPS, Sums
@@ -42,11 +40,8 @@ class Subject:
     values: tuple[tuple[Any, ...], ...] | None
     is_quantity: bool
     unit: str
-    model: str
-    model_sha256: str
-    versions: dict[str, str]
-    is_given: bool
-    seed: int | None
+    #: What the model tells.
+    provenance: Provenance
     method: str
     messages: tuple[str, ...]
 
@@ -60,12 +55,11 @@ class Subject:
             by_code: dict[int, Any] = {code: value for value, (_, _, code) in known.items()}
             single = len(whole.columns) == 1
             values = tuple((by_code[k],) if single else tuple(by_code[k]) for k in sorted(by_code))
-        is_given = is_frozen(repair.estimator)
         ratio = repairer.diagnostics.get("distance_ratio")
         sampled = (
             () if ratio is None else (f"References are a sample, {ratio:.3f} times as far as all rows.",)
         )
-        seed = repair.random_state
+        unit = "prediction" if scorer.is_regressor else "margin"
         return cls(
             target=str(repairer.target),
             positive=None if target.positive is None else show(target.positive_value, 60),
@@ -75,16 +69,10 @@ class Subject:
             privileged=side_names(whole.privileged, whole.groups)[1],
             values=values,
             is_quantity=known is None,
-            unit="probability"
-            if scorer.has_probabilities
-            else "prediction"
-            if scorer.is_regressor
-            else "margin",
-            model=name_of(repairer.model),
-            model_sha256=checksum_of_model(repairer.model) if is_given else "",
-            versions=versions(repairer.model),
-            is_given=is_given,
-            seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
+            unit="probability" if scorer.has_probabilities else unit,
+            provenance=Provenance.of(
+                repairer.model, repair.random_state, is_given=is_frozen(repair.estimator)
+            ),
             method=f"FairSHAP: {show(repairer.selector)}",
             messages=sampled,
         )
@@ -94,7 +82,7 @@ def make_evidence(
     sums: Sums, subject: Subject, *, is_repair: bool, fail_if: Iterable[str], about: dict[str, Any]
 ) -> Evidence:
     """Return the evidence in the sums of all rows, of an audit or of a repair."""
-    about, conditions = About.check(about), read_conditions(fail_if)
+    about, conditions = read_about(about), read_conditions(fail_if)
     if subject.positive is None:
         raise InputError(
             "a report from sums needs a favorable label; name it by positive.", parameter="positive"
@@ -103,8 +91,6 @@ def make_evidence(
     splits = _splits(sums, subject)
     how = "On all rows of the files; a model looks better than it is on rows that it was trained on."
     before, after = (_held(sums, label, how, part) for part in (1, 2))
-    least = LEAST_SHOWN if about["redact"] else 0
-    groupings = tuple(group_rows(split, before, least) for split in splits)
     setting = Setting(
         target=str(about["target"] or subject.target),
         positive=label,
@@ -121,34 +107,19 @@ def make_evidence(
         repeats=None,
         messages=subject.messages,
     )
-    treatment, performance = _treat(sums, subject, splits[-1]), perform(before)
-    mitigation = None
-    if is_repair:
-        groups = {one.attribute: compare_models(before, after, one) for one in splits}
-        mitigation = _mitigate(sums, subject, groups)
-    if least:
-        small = {one.attribute: {g.name for g in one.groups if g.rows < least} for one in groupings}
-        treatment = replace(treatment, groups=hide(treatment.groups, small[groupings[-1].attribute]))
-        if mitigation is not None:
-            hidden = {name: hide(lines, small[name]) for name, lines in mitigation.groups.items()}
-            mitigation = replace(mitigation, groups=hidden)
-    figures = figures_of(groupings, setting, performance, treatment, None)
-    del figures["proxy_auc"]
-    return Evidence(
-        about["title"],
-        _provenance(subject, about),
+    provenance, checksum = subject.provenance, about["model_checksum"]
+    if checksum is not None:
+        provenance = replace(provenance, model_sha256=checksum)
+    return compose(
         setting,
-        answers(setting, groupings, treatment, None, mitigation),
-        groupings,
-        performance,
-        treatment,
-        None,
-        tuple(condition.check(figures) for condition in conditions),
-        mitigation,
-        (*limits(setting, groupings, treatment, not subject.is_given, least), _NOT_MEASURED),
-        None,
-        about["note"],
-        about["redact"],
+        splits,
+        before,
+        _treat(sums, subject, splits[-1]),
+        _mitigate(sums, subject, splits, before, after) if is_repair else None,
+        replace(provenance, data_sha256=about["checksum"] or ""),
+        about,
+        conditions,
+        not_measured=[_NOT_MEASURED],
     )
 
 
@@ -256,7 +227,8 @@ def _rate(sums: Sums, rows: Any, part: int = 0) -> Level:
     return Level(k / n if n else np.nan, float(n), nothing)
 
 
-def _mitigate(sums: Sums, subject: Subject, groups: dict[str, Any]) -> Mitigation:
+def _mitigate(sums: Sums, subject: Subject, splits: list[Split], before: Held, after: Held) -> Mitigation:
+    groups = {one.attribute: compare_models(before, after, one) for one in splits}
     everyone = np.ones(len(sums.n_risks), dtype=np.bool_)
     dr = [_mean(sums, everyone, name).value for name in ("risk_steps", "after_steps")]
     flips = [100 * _rate(sums, everyone, part).value for part in (0, 1)]
@@ -270,24 +242,4 @@ def _mitigate(sums: Sums, subject: Subject, groups: dict[str, Any]) -> Mitigatio
     edited = {show(name, 60): n for name, n in by_column}
     return Mitigation(
         subject.method, sums.n_edits, cells, sums.n_edited_rows, 0, edited, "", how, (), groups, (), ""
-    )
-
-
-def _provenance(subject: Subject, about: dict[str, Any]) -> Provenance:
-    checksum = about["model_checksum"]
-    return Provenance(
-        data=about["data"],
-        data_sha256=about["checksum"] or "",
-        model=subject.model,
-        model_sha256=subject.model_sha256 if checksum is None else checksum,
-        is_stand_in=not subject.is_given,
-        ledger_sha256="",
-        repaired_sha256="",
-        versions=subject.versions,
-        seed=subject.seed,
-        command=about["command"],
-        date=about["date"] or today(),
-        by=about["by"],
-        purpose=about["purpose"],
-        sign_off=about["sign_off"],
     )
