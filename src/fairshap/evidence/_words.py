@@ -9,7 +9,7 @@ from fairshap.evidence._figures import Figure
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
 from fairshap.evidence._tables import Grouping, QuantityTable
-from fairshap.report._summary import count, join_names
+from fairshap.report._page import count, join_names
 
 # A group whose name by itself says nothing: a number, a truth value or a letter.
 _CODE = re.compile(r"(?i)[-+]?\d+([.,]\d+)?|true|false|yes|no|[a-z]")
