@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fairshap.scale import Repairer
-from fairshap.scale._workers import EDITS, FIELDS, with_edits
+from fairshap.scale._repairer import EDITS, FIELDS, with_edits
 
 __all__ = ["DaskRepair", "repair"]
 
