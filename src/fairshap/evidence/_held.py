@@ -102,8 +102,7 @@ class Seen:
         mixed = store.mix(sources, labels=labels)
         if self.columns == tuple(range(len(store.names))):
             return mixed
-        opened = open_store(mixed)
-        return opened.compose(list(self.columns))
+        return open_store(mixed).compose(list(self.columns))
 
     def risks(self, model: Any, rows: Ints) -> Floats:
         """Return the risk of rows; of a model that does not see the attribute it is 0."""

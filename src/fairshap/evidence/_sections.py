@@ -167,8 +167,7 @@ def treat(held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], id
 
 def _mean(values: Floats, rows: Any, weight: Floats) -> Figure:
     known = rows & ~np.isnan(values)
-    found = average(np.nan_to_num(values), known, weight).figure()
-    return Figure(found.value, max(0.0, found.low), found.high)
+    return average(np.nan_to_num(values), known, weight).figure().never_negative()
 
 
 def _rate(held: Held, rows: Any) -> Figure:

@@ -21,9 +21,8 @@ _NOTHING = 0.01
 _NAMED = 3
 
 FOUR_FIFTHS = (
-    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less "
-    "than four "
-    "fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
+    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less than "
+    "four fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
     "that a model is fair, and one below it is no finding of discrimination."
 )
 

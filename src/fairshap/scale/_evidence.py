@@ -151,9 +151,8 @@ def _by_size(
     """Return the groups of some names, each of which may be that of several codes, the largest first."""
     distinct = list(dict.fromkeys(names))
     of = np.array([distinct.index(name) for name in names])
-    order = np.argsort(-np.bincount(of, rows, len(distinct)), kind="stable")
-    place = np.append(np.argsort(order)[of], -1)
-    return Split(attribute, place[code], tuple(distinct[k] for k in order), is_intersection)
+    counts = np.bincount(of, rows, len(distinct))
+    return Split.by_size(attribute, np.append(of, -1)[code], distinct, counts, is_intersection)
 
 
 def _held(sums: Sums, label: str, how: str, part: int) -> Held:
@@ -184,16 +183,15 @@ def _treat(sums: Sums, subject: Subject, split: Split) -> Treatment:
     """Return what changes when only the attribute does."""
     place = split.codes[:: len(CELLS)]
     groups = tuple(
-        TreatedGroup(name, _mean(sums, place == k).figure(), _rate(sums, place == k).figure())
+        TreatedGroup(
+            name, _mean(sums, place == k).figure().never_negative(), _rate(sums, place == k).figure()
+        )
         for k, name in enumerate(split.names)
-    )
-    groups = tuple(
-        replace(one, risk=Figure(one.risk.value, max(0.0, one.risk.low), one.risk.high)) for one in groups
     )
     everyone = np.ones(len(place), dtype=np.bool_)
     level = _mean(sums, everyone)
     half = critical_value() * level.error
-    risk = Figure(level.value, max(0.0, level.value - half), level.value + half)
+    risk = Figure(level.value, level.value - half, level.value + half).never_negative()
     columns = sums.columns().sort_values("mean_size", ascending=False, kind="stable")
     total = float(columns["mean_size"].sum())
     parts = zip(columns["column"], columns["mean_size"].tolist(), columns["cells"].tolist(), strict=True)
