@@ -29,21 +29,15 @@ from fairshap.scale._sums import CELLS, STEPS, Sums
 class Subject:
     """What sums are about: names of columns, labels and groups, and the model; no row."""
 
-    target: str
-    #: The favorable label, None if there is none; and all labels.
-    positive: str | None
-    labels: tuple[str, ...]
-    columns: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    privileged: str
+    setting: Setting
+    provenance: Provenance
+    #: Whether a label is favorable.
+    has_favorable: bool
     #: For each group the value of each attribute; None where a group has several, or for a quantity.
     values: tuple[tuple[Any, ...], ...] | None
     is_quantity: bool
     unit: str
-    #: What the model tells.
-    provenance: Provenance
     method: str
-    messages: tuple[str, ...]
 
     @classmethod
     def of(cls, repairer: Repairer, repair: FairSHAP) -> "Subject":
@@ -55,26 +49,34 @@ class Subject:
             by_code: dict[int, Any] = {code: value for value, (_, _, code) in known.items()}
             single = len(whole.columns) == 1
             values = tuple((by_code[k],) if single else tuple(by_code[k]) for k in sorted(by_code))
-        ratio = repairer.diagnostics.get("distance_ratio")
-        sampled = (
-            () if ratio is None else (f"References are a sample, {ratio:.3f} times as far as all rows.",)
-        )
-        unit = "prediction" if scorer.is_regressor else "margin"
-        return cls(
+        messages: tuple[str, ...] = ()
+        if (ratio := repairer.diagnostics.get("distance_ratio")) is not None:
+            messages = (f"References are a sample, {ratio:.3f} times as far as all rows.",)
+        setting = Setting(
             target=str(repairer.target),
-            positive=None if target.positive is None else show(target.positive_value, 60),
+            positive="" if target.positive is None else show(target.positive_value, 60),
             labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
+            rows=repairer.n_rows,
             columns=tuple(show(name, 60) for name in names),
             sensitive=tuple(show(names[k], 60) for k in whole.columns),
             privileged=side_names(whole.privileged, whole.groups)[1],
+            privileged_note="",
+            is_weighted=False,
+            sees_attribute=True,
+            how="On all rows of the files; a model looks better than it is on rows that it was trained on.",
+            folds=None,
+            repeats=None,
+            messages=messages,
+        )
+        unit = "prediction" if scorer.is_regressor else "margin"
+        return cls(
+            setting,
+            Provenance.of(repairer.model, repair.random_state, is_given=is_frozen(repair.estimator)),
+            has_favorable=target.positive is not None,
             values=values,
             is_quantity=known is None,
             unit="probability" if scorer.has_probabilities else unit,
-            provenance=Provenance.of(
-                repairer.model, repair.random_state, is_given=is_frozen(repair.estimator)
-            ),
             method=f"FairSHAP: {show(repairer.selector)}",
-            messages=sampled,
         )
 
 
@@ -83,40 +85,31 @@ def make_evidence(
 ) -> Evidence:
     """Return the evidence in the sums of all rows, of an audit or of a repair."""
     about, conditions = read_about(about), read_conditions(fail_if)
-    if subject.positive is None:
+    if not subject.has_favorable:
         raise InputError(
             "a report from sums needs a favorable label; name it by positive.", parameter="positive"
         )
-    label = str(about["favorable"] or subject.positive)
-    splits = _splits(sums, subject)
-    how = "On all rows of the files; a model looks better than it is on rows that it was trained on."
-    before, after = (_held(sums, label, how, part) for part in (1, 2))
-    setting = Setting(
-        target=str(about["target"] or subject.target),
-        positive=label,
-        labels=subject.labels,
+    setting = replace(
+        subject.setting,
+        target=str(about["target"] or subject.setting.target),
+        positive=str(about["favorable"] or subject.setting.positive),
         rows=sums.n_rows,
-        columns=subject.columns,
-        sensitive=subject.sensitive,
-        privileged=subject.privileged,
-        privileged_note="",
-        is_weighted=False,
-        sees_attribute=True,
-        how=how,
-        folds=None,
-        repeats=None,
-        messages=subject.messages,
     )
-    provenance, checksum = subject.provenance, about["model_checksum"]
-    if checksum is not None:
-        provenance = replace(provenance, model_sha256=checksum)
+    splits = _splits(sums, subject)
+    before, after = (_held(sums, setting, part) for part in (1, 2))
+    known = about["model_checksum"]
+    provenance = replace(
+        subject.provenance,
+        data_sha256=about["checksum"] or "",
+        model_sha256=subject.provenance.model_sha256 if known is None else known,
+    )
     return compose(
         setting,
         splits,
         before,
         _treat(sums, subject, splits[-1]),
         _mitigate(sums, subject, splits, before, after) if is_repair else None,
-        replace(provenance, data_sha256=about["checksum"] or ""),
+        provenance,
         about,
         conditions,
         not_measured=[_NOT_MEASURED],
@@ -133,16 +126,17 @@ def _splits(sums: Sums, subject: Subject) -> list[Split]:
     """Return the groups of the rows that stand for the cells of the sums, as an audit has them."""
     n = len(sums.group_names)
     code, rows = np.repeat(np.append(np.arange(n), -1), len(CELLS)), sums.counts[:n, 0]
-    together = " / ".join(subject.sensitive)
+    attributes = subject.setting.sensitive
+    together = " / ".join(attributes)
     if subject.is_quantity:
         return [Split(together, code, sums.group_names)]
     found = []
-    if subject.values is not None and len(subject.sensitive) > 1:
-        for k, attribute in enumerate(subject.sensitive):
+    if subject.values is not None and len(attributes) > 1:
+        for k, attribute in enumerate(attributes):
             names = [show(value[k], 60) for value in subject.values]
             found.append(_by_size(attribute, code, names, rows))
     whole = [show(name, 60) for name in sums.group_names]
-    return [*found, _by_size(together, code, whole, rows, is_intersection=len(subject.sensitive) > 1)]
+    return [*found, _by_size(together, code, whole, rows, is_intersection=len(attributes) > 1)]
 
 
 def _by_size(
@@ -155,14 +149,14 @@ def _by_size(
     return Split.by_size(attribute, np.append(of, -1)[code], distinct, counts, is_intersection)
 
 
-def _held(sums: Sums, label: str, how: str, part: int) -> Held:
+def _held(sums: Sums, setting: Setting, part: int) -> Held:
     """Return what the model does before (1) or after (2) the repair; a row stands for a cell of the sums."""
     cells = np.tile(CELLS, (len(sums.cells), 1)).astype(np.float64)
     true, predicted = cells[:, :1], cells[:, part : part + 1]
     n = len(cells)
     nothing = np.full(n, np.nan)
     return Held(
-        (label,),
+        (setting.positive,),
         true,
         predicted,
         (true == predicted)[:, 0].astype(np.float64),
@@ -174,7 +168,7 @@ def _held(sums: Sums, label: str, how: str, part: int) -> Held:
         risk_by_fold=np.empty(0),
         weight=np.ones(n),
         is_counted=True,
-        how=how,
+        how=setting.how,
         times=sums.cells.ravel().astype(np.float64),
     )
 
@@ -198,7 +192,7 @@ def _treat(sums: Sums, subject: Subject, split: Split) -> Treatment:
     lines = tuple(
         ColumnRisk(show(name, 60), size, size / total if total else 0.0, cells)
         for name, size, cells in parts
-        if show(name, 60) not in subject.sensitive
+        if show(name, 60) not in subject.setting.sensitive
     )
     flipped = int(sums.flips[:, 0].sum())
     rate = _rate(sums, everyone).figure()
@@ -236,7 +230,7 @@ def _mitigate(sums: Sums, subject: Subject, splits: list[Split], before: Held, a
         f"decisions, before {flips[0]:.2f} %."
     )
     by_column = sorted(sums.edits_by_column.items(), key=lambda one: -one[1])
-    cells = sums.n_rows * len(subject.columns)
+    cells = sums.n_rows * len(subject.setting.columns)
     edited = {show(name, 60): n for name, n in by_column}
     return Mitigation(
         subject.method, sums.n_edits, cells, sums.n_edited_rows, 0, edited, "", how, (), groups, (), ""
