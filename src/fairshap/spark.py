@@ -69,8 +69,7 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
     """
     functions = import_extra("pyspark.sql.functions", "fairshap.spark", "spark")
     keys = [key] if isinstance(key, str) else list(key or ())
-    lacking = [name for name in keys if name not in df.columns]
-    if lacking:
+    if any(name not in df.columns for name in keys):
         raise InputError(f"key={key!r} is not a column of the Spark frame.", parameter="key")
     content = _sent(df, repairer)
     # A key may be edited itself; the ledger names the row as it was given.
@@ -79,7 +78,7 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _rebatched(batches):
-            yield from with_edits(_load(content), table).to_batches()
+            yield from with_edits(table, _load(content)).to_batches()
 
     struct = ", ".join(f"`{name}`: {_KINDS[kind]}" for name, kind in FIELDS.items())
     columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in given.schema.fields]

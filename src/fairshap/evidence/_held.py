@@ -175,9 +175,9 @@ class _Asked:
     def _scores(self, model: Any, scorer: Scorer, table: Native) -> Floats:
         """Return a score for each label: its probability, or the margin of the second of two."""
         found, classes = scorer(table), list(model.classes_)
-        if found.ndim > 1:
-            return found[:, [classes.index(label) for label in self.labels]]
         sides = [classes.index(label) for label in self.labels]
+        if found.ndim > 1:
+            return found[:, sides]
         flipped = 1 - found if scorer.has_probabilities else -found
         return np.column_stack([found if side else flipped for side in sides])
 

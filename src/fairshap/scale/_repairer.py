@@ -341,7 +341,7 @@ class Repairer:
             )
 
 
-def with_edits(repairer: Repairer, batch: Any) -> Any:
+def with_edits(batch: Any, repairer: Repairer) -> Any:
     """Return a repaired batch, a frame or an Arrow table, with the edits of each row as a last column."""
     rows: list[list[dict[str, Any]]] = [[] for _ in range(len(batch))]
     X = batch
