@@ -13,8 +13,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import fairshap.spark
 from fairshap import FairSHAP, Repairer, datasets
 from fairshap.attribution import _explain
+from fairshap.edits._ledger import to_text
 from fairshap.exceptions import FairshapError, InputError, ModelError
-from fairshap.scale import _workers
 
 pytest.importorskip("pyspark")
 needs_java = pytest.mark.skipif(
@@ -76,7 +76,7 @@ def test_partitions_are_repaired_as_the_table_is(spark, whole):
     assert ledger["id"].tolist() == edits["row"].tolist()
     for name in ("column", "phi", "reference"):
         assert ledger[name].tolist() == edits[name].tolist()
-    assert ledger["new"].tolist() == [_workers.to_text(value)[1] for value in edits["new"]]
+    assert ledger["new"].tolist() == [to_text(value)[1] for value in edits["new"]]
 
 
 @needs_java
@@ -171,4 +171,4 @@ def test_small_batches_are_put_together():
     batches = [
         pa.RecordBatch.from_pydict({"a": pa.array(range(n), type=pa.int64())}) for n in (3, 0, 4, 1, 2)
     ]
-    assert [len(table) for table in _workers.rebatched(iter(batches), 5)] == [7, 3]
+    assert [len(table) for table in fairshap.spark._rebatched(iter(batches), 5)] == [7, 3]

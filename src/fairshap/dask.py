@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fairshap.scale import Repairer
-from fairshap.scale._workers import EDITS, FIELDS, with_edits
+from fairshap.scale._repairer import EDITS, FIELDS, with_edits
 
 __all__ = ["DaskRepair", "repair"]
 
@@ -39,14 +39,10 @@ def repair(ddf: Any, repairer: Repairer) -> DaskRepair:
         ``new_type``; values are text.
     """
     meta = ddf._meta
-    both = ddf.map_partitions(_with_edits, repairer, meta=meta.assign(**{EDITS: pd.Series(dtype=object)}))
-    ledger = both.map_partitions(_ledger, meta=_ledger(meta.assign(**{EDITS: pd.Series(dtype=object)})))
+    meta_of_both = meta.assign(**{EDITS: pd.Series(dtype=object)})
+    both = ddf.map_partitions(with_edits, repairer, meta=meta_of_both)
+    ledger = both.map_partitions(_ledger, meta=_ledger(meta_of_both))
     return DaskRepair(both.map_partitions(lambda part: part.drop(columns=EDITS), meta=meta), ledger)
-
-
-def _with_edits(part: pd.DataFrame, repairer: Repairer) -> pd.DataFrame:
-    found: pd.DataFrame = with_edits(repairer, part)
-    return found
 
 
 def _ledger(part: pd.DataFrame) -> pd.DataFrame:

@@ -384,7 +384,7 @@ class FairSHAP(Routed, Shown, Sampler, BaseEstimator):
         >>> "<title>A biased table</title>" in report.html
         True
         """
-        from fairshap.evidence._repair import audit_repair
+        from fairshap.evidence._audit import audit_repair
 
         check_is_fitted(self)
         if self.explanation_.game != "risk":

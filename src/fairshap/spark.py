@@ -9,6 +9,7 @@ import pickle
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from fairshap.estimators import FairSHAP
 from fairshap.exceptions import FairshapError, InputError, ModelError
 from fairshap.scale import Repairer, Sums
 from fairshap.scale._fitting import MAX_REFERENCES
-from fairshap.scale._workers import EDITS, FIELDS, load, rebatched, with_edits
+from fairshap.scale._repairer import EDITS, FIELDS, with_edits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,10 +67,9 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
         ``new``, ``phi``, ``reference``, ``old_type`` and ``new_type``; values are text. The reference is a
         row number in the table that the repairer was fitted on.
     """
-    functions = _functions()
+    functions = import_extra("pyspark.sql.functions", "fairshap.spark", "spark")
     keys = [key] if isinstance(key, str) else list(key or ())
-    lacking = [name for name in keys if name not in df.columns]
-    if lacking:
+    if any(name not in df.columns for name in keys):
         raise InputError(f"key={key!r} is not a column of the Spark frame.", parameter="key")
     content = _sent(df, repairer)
     # A key may be edited itself; the ledger names the row as it was given.
@@ -77,8 +77,8 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
     given = df.select("*", *(functions.col(f"`{name}`").alias(copy) for name, copy in kept.items()))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in rebatched(batches, _ROWS):
-            yield from with_edits(load(content), table).to_batches()
+        for table in _rebatched(batches):
+            yield from with_edits(table, _load(content)).to_batches()
 
     struct = ", ".join(f"`{name}`: {_KINDS[kind]}" for name, kind in FIELDS.items())
     columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in given.schema.fields]
@@ -93,7 +93,7 @@ def audit(df: "DataFrame", repairer: Repairer) -> Sums:
     content = _sent(df, repairer)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [load(content).repair(table, n_jobs=1).sums for table in rebatched(batches, _ROWS)]
+        parts = [_load(content).repair(table, n_jobs=1).sums for table in _rebatched(batches)]
         texts = [json.dumps(Sums.total(parts).to_dict())] if parts else []
         yield pa.RecordBatch.from_pydict({"sums": pa.array(texts, type=pa.string())})
 
@@ -117,10 +117,10 @@ def fit_repairer(
     that was fitted elsewhere, such as the booster of ``xgboost.spark``, goes in as
     ``FairSHAP(FrozenEstimator(model), ...)``; see :meth:`Repairer.fit` for the parameters.
     """
-    n = df.drop(*(drop or [])).count()
+    some = df.drop(*(drop or []))
+    n = some.count()
     if not n:
         raise InputError("the Spark frame has no rows.", parameter="df")
-    some = df.drop(*(drop or []))
     if n > max_rows:
         seed = repair.random_state if isinstance(repair.random_state, int) else None
         some = some.sample(fraction=max_rows / n, seed=seed)
@@ -146,10 +146,6 @@ def local_session(n_cores: int = 2, **config: Any) -> "SparkSession":
     return session
 
 
-def _functions() -> Any:
-    return import_extra("pyspark.sql.functions", "fairshap.spark", "spark")
-
-
 def _sent(df: "DataFrame", repairer: Repairer) -> bytes:
     """Return the repairer as bytes, once a worker has tried it on a few rows; or say why it cannot."""
     try:
@@ -158,10 +154,10 @@ def _sent(df: "DataFrame", repairer: Repairer) -> bytes:
         raise ModelError(f"the repairer cannot be sent to Spark workers: {error}") from error
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in rebatched(batches, _ROWS):
+        for table in _rebatched(batches):
             said, step = "", "loading"
             try:
-                loaded = load(content)
+                loaded = _load(content)
                 step = "trying"
                 loaded.repair(table, n_jobs=1)
             except Exception as error:
@@ -184,3 +180,23 @@ def _sent(df: "DataFrame", repairer: Repairer) -> bytes:
     if step:
         raise InputError(f"the Spark frame cannot be repaired: {text.partition(': ')[2]}", parameter="df")
     return content
+
+
+@lru_cache(maxsize=1)
+def _load(content: bytes) -> Repairer:
+    """Return a repairer that was pickled: one for all tasks of a process, which make its index once."""
+    repairer = pickle.loads(content)  # noqa: S301 - the session's own function
+    assert isinstance(repairer, Repairer)  # noqa: S101
+    return repairer
+
+
+def _rebatched(batches: Iterator[pa.RecordBatch], size: int = _ROWS) -> Iterator[pa.Table]:
+    """Yield tables of at least so many rows, the last one aside: small ones cost as much as large ones."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= size:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if sum(map(len, waiting)):
+        yield pa.Table.from_batches(waiting)

@@ -123,7 +123,7 @@ def test_an_audit_claims_no_repair(fitted, audit, redact):
 
 
 def test_an_evaluation_that_was_made_is_shown_and_not_made_again(fitted, report, monkeypatch):
-    monkeypatch.setattr("fairshap.evidence._repair.evaluate_repair", None)
+    monkeypatch.setattr("fairshap.evidence._audit.evaluate_repair", None)
     said = {"title": f"Hostile {SCRIPT}", "command": f"fairshap {IMAGE}", "date": "2026-01-02"}
     assert fitted.report(**said, evaluation=report.data.evaluation).html == report.html
 

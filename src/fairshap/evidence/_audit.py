@@ -1,5 +1,6 @@
-"""The audit of a model, or of a table by models that are trained on it."""
+"""The audit of a model, of a table by models that are trained on it, and of a repair."""
 
+import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from fairshap._crossval import Evaluation
 from fairshap._crossval.trials import draw_seed
-from fairshap._frames import Table, open_store, read_column
+from fairshap._frames import Table, open_store, read_column, show
 from fairshap._models import default_estimator, is_frozen, takes_quantities
 from fairshap._problem import Privileged, Problem, Target, read_attribute, warn_of_copies
 from fairshap._problem.problem import find_columns
@@ -21,24 +23,21 @@ from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Threshold
 from fairshap.edits._certificate import certify
 from fairshap.edits._recipe import Recipe
-from fairshap.evidence._assembly import About, Parts, explain_gap
+from fairshap.evidence._assembly import evidence_of_rows, explain_gap, read_about
 from fairshap.evidence._evidence import Evidence
 from fairshap.evidence._gates import read_conditions
-from fairshap.evidence._held import (
-    Seen,
-    ask_fitted,
-    cross_validate,
-    trainer,
-)
+from fairshap.evidence._held import Held, Seen, ask_fitted, cross_validate, labels_of, mean_scores, trainer
+from fairshap.evidence._provenance import Provenance
 from fairshap.evidence._words import group_name
 from fairshap.exceptions import (
     FairshapWarning,
     FewReferencesWarning,
+    InputError,
     ModelError,
     UnmatchedRowsWarning,
 )
 from fairshap.matching._match import match_rows
-from fairshap.report import ReportData
+from fairshap.report import ReportData, evaluate_repair
 
 
 def audit(
@@ -109,8 +108,7 @@ def audit(
     >>> evidence.groupings[0].labels[0].most_favored
     'a'
     """
-    about = About.check(about)
-    conditions = read_conditions(fail_if)
+    about, conditions = read_about(about), read_conditions(fail_if)
     seed = draw_seed(random_state)
     is_given = model is not None and is_fitted(model)
     X = open_store(X).native
@@ -151,8 +149,11 @@ def audit(
         if seen.sees and np.nansum(held.risk) > 0:
             data = replace(_explain(made, problem, threshold, run), tuning=tuning)
         gap = explain_gap(made, seen, None if data is None else data.explanation.match_plan, run)
-    parts = Parts(problem, held, data, made, is_given, random_state, folds, note, tuple(messages), about)
-    return parts.evidence(conditions, [], gap)
+    known = about["model_checksum"]
+    provenance = Provenance.of(made, random_state, is_given=is_given, checksum=known)
+    return evidence_of_rows(
+        problem, held, data, provenance, about, conditions, gap, folds=folds, note=note, messages=messages
+    )
 
 
 @contextmanager
@@ -247,3 +248,99 @@ def _explain(model: Any, problem: Problem, threshold: float | None, run: dict[st
     edits = recipe.selector.select(explanation, recipe.constraints)
     certificate = certify(explanation, edits, edits.apply(problem.own.native))
     return ReportData(explanation, recipe, edits, certificate, problem.y, is_audit=True)
+
+
+def audit_repair(
+    fitted: Any,
+    X_test: Native | None,
+    y_test: Any,
+    beside: Any,
+    positive: Any,
+    evaluation: Any,
+    tuning: Any,
+    fail_if: Iterable[str],
+    about: dict[str, Any],
+    ledger: str = "",
+    repaired: str = "",
+) -> Evidence:
+    """Return the evidence of a fitted sampler; see :meth:`fairshap.FairSHAP.report`."""
+    about, conditions = read_about(about), read_conditions(fail_if)
+    problem = fitted.explanation_.problem
+    target = problem.y
+    if positive is not None:
+        read = Target.read(target.values, len(target.values), positive, is_quantity=target.classes is None)
+        target = replace(target, positive=read.positive)
+    problem = replace(problem, target=target)
+    # A threshold that was found by trying several is the one to report.
+    recipe = fitted._recipe(fitted.threshold_ if fitted.selector is None else None)
+    not_measured, judged = "", problem
+    if evaluation is None:
+        evaluation, not_measured, judged = evaluate_repair(fitted, problem, recipe, X_test, y_test, beside)
+    elif X_test is not None:
+        raise InputError("evaluation has the held-out measures already; leave X_test out.")
+    elif len(evaluation.measures.values) < 2:
+        raise InputError("evaluation has one model only; give one with two, before and after the repair.")
+    made = (fitted.explanation_, recipe, fitted.edits_, fitted._evidence)
+    data = ReportData(*made, target, evaluation, not_measured, tuning)
+    models = [] if evaluation is None or evaluation.rows is None else held_of(evaluation, judged)
+    seen = Seen(problem, tuple(range(len(problem.table.names))), sees=True)
+    is_given = is_frozen(fitted.estimator)
+    if models:
+        held, folds = models[0], evaluation.folds
+    elif evaluation is None or is_given:
+        held, folds = ask_fitted(fitted.model_, seen), None
+    else:
+        # A search keeps no predictions of single rows.
+        how = (evaluation.folds.n_folds, evaluation.folds.n_repeats, draw_seed(fitted.random_state))
+        held, folds = cross_validate(fitted._estimator(), seen, *how)
+    about["command"] = about["command"] or f"{fitted!r}.fit_resample(X, y)"
+    run = {"random_state": fitted.random_state, "n_jobs": fitted.n_jobs, "verbose": fitted.verbose}
+    gap: tuple[dict[Any, float], int] = ({}, 0)
+    if not problem.added:
+        gap = explain_gap(fitted.model_, seen, fitted.explanation_.match_plan, run)
+    provenance = Provenance.of(
+        fitted.model_,
+        fitted.random_state,
+        is_given=is_given,
+        checksum=about["model_checksum"],
+        ledger_sha256=ledger or hashlib.sha256(fitted.edits_.to_bytes()).hexdigest(),
+        repaired_sha256=repaired,
+    )
+    added = len(fitted.counterfactual_of_)
+    return evidence_of_rows(
+        judged, held, data, provenance, about, conditions, gap, folds=folds, models=models, added=added
+    )
+
+
+def held_of(evaluation: Evaluation, problem: Problem) -> list[Held]:
+    """Return what the first two models of an evaluation do on the rows of a problem."""
+    rows = evaluation.rows
+    assert rows is not None  # noqa: S101
+    if len(rows.true) != problem.own.n_rows:
+        raise InputError(
+            "evaluation does not hold the rows of this table; give what evaluate returned for it."
+        )
+    labels = tuple(show(label, 60) for label in labels_of(problem))
+    found = []
+    for k in range(2):
+        folds = [(at, scores[k][:, None]) for at, scores in rows.folds]
+        predicted = rows.predicted[k][:, None]
+        found.append(
+            Held(
+                labels,
+                rows.true[:, None],
+                predicted,
+                np.where(rows.true > 0, predicted[:, 0], 1 - predicted[:, 0]),
+                folds,
+                mean_scores(folds, predicted.shape),
+                bool(rows.is_probability[k]),
+                rows.risk[k],
+                rows.flips[k],
+                evaluation.measures.risk_by_fold[k],
+                np.ones(len(rows.true)),
+                sum(len(at) for at, _ in rows.folds) == len(rows.true),
+                evaluation.how,
+                evaluation.noise if k == 0 else None,
+            )
+        )
+    return found

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from html import escape
@@ -172,8 +172,7 @@ class Evidence:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name, frame in self.to_ll144().items():
             path = Path(folder) / f"{name}.csv"
-            content = frame.to_csv(index=False).encode()
-            write_atomically(path, partial(_write, content), force=force)
+            write_atomically(path, partial(frame.to_csv, index=False, mode="wb"), force=force)
             names.append(str(path))
         return names
 
@@ -183,8 +182,8 @@ class Evidence:
         It needs MLflow, the extra ``mlflow``.
         """
         mlflow = import_extra("mlflow", "Evidence.log_mlflow()", "mlflow")
-        known = {name: one.value for name, one in self.figures.items() if np.isfinite(one.value)}
-        mlflow.log_metrics({f"{prefix}{name}": value for name, value in known.items()})
+        known = [(name, one.value) for name, one in self.figures.items() if np.isfinite(one.value)]
+        mlflow.log_metrics({f"{prefix}{name}": value for name, value in known})
         mlflow.set_tags(
             {f"{prefix}passed": self.passed, f"{prefix}verdict": self.answers.what_was_unfair[:4000]}
         )
@@ -208,15 +207,14 @@ class Evidence:
         grouping = self.groupings[-1]
         if grouping.quantity is not None:
             figures = [one.mean_prediction for one in grouping.quantity.lines]
-            label, line = f"mean predicted {self.setting.target}", None
+            label, line, unit = f"mean predicted {self.setting.target}", None, 1
         else:
             table = grouping.labels[0]
             figures = [one.selection_rate for one in table.outcomes]
             label = f"predicted {self.setting.target} = {table.label} (%)"
             best = [one.selection_rate.value for one in table.outcomes if one.group == table.most_favored]
-            line = 80 * best[0]
-        ends = np.array([[one.value, one.low, one.high] for one in figures]).T
-        ends = ends if grouping.quantity is not None else 100 * ends
+            line, unit = 80 * best[0], 100
+        ends = unit * np.array([[one.value, one.low, one.high] for one in figures]).T
         names = [f"{group.name}*" if group.is_few else group.name for group in grouping.groups]
         return draw_outcomes(names, ends, label, line, ax)
 
@@ -247,8 +245,7 @@ class Evidence:
     def plot_thresholds(self, ax: Any = None) -> Any:
         """Draw the mean risk against the number of edited cells, for several thresholds; return the axes."""
         sweep = Sweep.of(self._explained()) if self.sweep is None else self.sweep
-        thresholds, cells, _, risk, chosen = sweep
-        return draw_thresholds(thresholds, cells, risk, chosen, ax)
+        return draw_thresholds(sweep.thresholds, sweep.cells, sweep.risk, sweep.chosen, ax)
 
     def _explained(self) -> ReportData:
         if self.data is None:
@@ -264,44 +261,38 @@ def figures_of(
     proxies: Proxies | None,
 ) -> dict[str, Figure]:
     """Return the figures that tests can name, each the worst over all groups that are compared."""
-    found: dict[str, Figure] = {}
+    measured: dict[str, list[Figure]] = {}
+
+    def add(name: str, figures: Iterable[Figure]) -> None:
+        # The last ones first: of equally bad ones, those of the finest groups are taken.
+        measured[name] = [*figures, *measured.get(name, [Figure()])]
+
     for grouping in groupings:
         few = {group.name for group in grouping.groups if not group.is_compared}
         for table in grouping.labels[:1] if setting.positive else grouping.labels:
             lines = [line for line in table.outcomes if line.group not in few]
-            for name in ("impact_ratio", "scoring_impact_ratio"):
-                found[name] = min(
-                    [*(getattr(line, name) for line in lines), found.get(name, Figure())], key=_low
-                )
+            add("impact_ratio", (line.impact_ratio for line in lines))
+            add("scoring_impact_ratio", (line.scoring_impact_ratio for line in lines))
             for name, gap in table.gaps.items():
-                key = f"{name}_difference"
-                found[key] = max([gap.figure, found.get(key, Figure())], key=_high)
-        if grouping.quantity is not None:
-            scored = [one.scoring_impact_ratio for one in grouping.quantity.lines if one.group not in few]
-            found["scoring_impact_ratio"] = min(
-                [*scored, found.get("scoring_impact_ratio", Figure())], key=_low
-            )
-            gaps = [grouping.quantity.gap.figure, found.get("mean_prediction_difference", Figure())]
-            found["mean_prediction_difference"] = max(gaps, key=_high)
-    odds = [found.get(f"{name}_positive_rate_difference", Figure()) for name in ("true", "false")]
+                add(f"{name}_difference", [gap.figure])
+        if (quantity := grouping.quantity) is not None:
+            scored = (one.scoring_impact_ratio for one in quantity.lines if one.group not in few)
+            add("scoring_impact_ratio", scored)
+            add("mean_prediction_difference", [quantity.gap.figure])
+    found = {name: _worst(name, figures) for name, figures in measured.items()}
     if setting.labels:
-        found["equalized_odds_difference"] = max(odds, key=_high)
+        odds = [found.get(f"{name}_positive_rate_difference", Figure()) for name in ("true", "false")]
+        found["equalized_odds_difference"] = _worst("equalized_odds_difference", odds)
     found |= {"discriminative_risk": treatment.risk, "flip_rate": treatment.flip_rate, **performance}
     found["proxy_auc"] = Figure() if proxies is None else proxies.all_together
     found["unknown_share"] = Figure(max(one.unknown_share for one in groupings))
     return found
 
 
-def _write(content: bytes, file: Any) -> None:
-    file.write(content)
-
-
-def _low(figure: Figure) -> float:
-    return figure.value if np.isfinite(figure.value) else np.inf
-
-
-def _high(figure: Figure) -> float:
-    return figure.value if np.isfinite(figure.value) else -np.inf
+def _worst(name: str, figures: Iterable[Figure]) -> Figure:
+    """Return the least of ratios or the greatest of differences, one that is known if there is any."""
+    sign = 1 if name.endswith("ratio") else -1
+    return min(figures, key=lambda one: sign * one.value if np.isfinite(one.value) else np.inf)
 
 
 def _plain(value: Any) -> Any:

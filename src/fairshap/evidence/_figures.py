@@ -30,6 +30,10 @@ class Figure:
     low: float = float("nan")
     high: float = float("nan")
 
+    def never_negative(self) -> "Figure":
+        """Return the figure of what is not under 0, nor is the end of its interval."""
+        return Figure(self.value, max(0.0, self.low), self.high)
+
 
 class Level(NamedTuple):
     """A figure of some rows, the number of independent rows it is as certain as, and each row's influence."""
@@ -234,7 +238,7 @@ def mean_between_folds(values: Floats, by_fold: Floats, held_out: float, weight:
     if n > 1:
         factor = 1 / n + held_out / max(1.0, len(values) - held_out)
         half = float(student.ppf((1 + LEVEL) / 2, n - 1) * by_fold.std(ddof=1) * np.sqrt(factor))
-    return Figure(level.value, max(0.0, level.value - half), level.value + half)
+    return Figure(level.value, level.value - half, level.value + half).never_negative()
 
 
 def above_median(scores: Floats, weight: Floats) -> Floats:

@@ -13,7 +13,7 @@ from fairshap._crossval.folds import Folds
 from fairshap._frames import open_store, show
 from fairshap._messages import Progress, listing
 from fairshap._models import Risk, Scorer, Weighing, fit_model
-from fairshap._models.scorer import split, told_of_categories
+from fairshap._models.scorer import told_of_categories
 from fairshap._problem import Problem
 from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import ModelError
@@ -102,8 +102,7 @@ class Seen:
         mixed = store.mix(sources, labels=labels)
         if self.columns == tuple(range(len(store.names))):
             return mixed
-        opened = open_store(mixed)
-        return opened.compose(list(self.columns))
+        return open_store(mixed).compose(list(self.columns))
 
     def risks(self, model: Any, rows: Ints) -> Floats:
         """Return the risk of rows; of a model that does not see the attribute it is 0."""
@@ -176,9 +175,9 @@ class _Asked:
     def _scores(self, model: Any, scorer: Scorer, table: Native) -> Floats:
         """Return a score for each label: its probability, or the margin of the second of two."""
         found, classes = scorer(table), list(model.classes_)
-        if found.ndim > 1:
-            return found[:, [classes.index(label) for label in self.labels]]
         sides = [classes.index(label) for label in self.labels]
+        if found.ndim > 1:
+            return found[:, sides]
         flipped = 1 - found if scorer.has_probabilities else -found
         return np.column_stack([found if side else flipped for side in sides])
 
@@ -275,9 +274,3 @@ def trainer(estimator: Any, seen: Seen) -> Callable[[Ints, Native], Any]:
         return fit_model(estimator, X, values[rows], params)
 
     return fit
-
-
-def name_of(model: Any) -> str:
-    """Return the class of a model; of a pipeline, those of its steps."""
-    steps, last = split(model)
-    return " \u2192 ".join(type(step).__name__ for step in (*steps, last))

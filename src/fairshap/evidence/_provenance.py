@@ -3,8 +3,9 @@
 import hashlib
 import pickle
 import platform
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
@@ -17,38 +18,55 @@ from fairshap._models.scorer import split
 _PACKAGES = ("fairshap", "numpy", "pandas", "scikit-learn", "numba")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """What was audited, with what, when, by whom and for what; blank where it was not said."""
 
-    data: str
-    data_sha256: str
+    data: str = ""
+    data_sha256: str = ""
     model: str
     #: Of the model's file, or of its pickle; blank for models that were trained here.
     model_sha256: str
     #: Whether the model is one that was trained here, on this table, as a stand-in for one in use.
     is_stand_in: bool
-    ledger_sha256: str
-    repaired_sha256: str
+    ledger_sha256: str = ""
+    repaired_sha256: str = ""
     versions: dict[str, str]
     seed: int | None
-    command: str
+    command: str = ""
     #: In UTC.
-    date: str
-    by: str
-    purpose: str
-    sign_off: str
+    date: str = ""
+    by: str = ""
+    purpose: str = ""
+    sign_off: str = ""
+
+    @classmethod
+    def of(
+        cls, model: Any, seed: Any, *, is_given: bool, checksum: str | None = None, **more: str
+    ) -> "Provenance":
+        """Return what a model tells; its ``checksum`` if that is known."""
+        if checksum is None:
+            checksum = _checksum_of_model(model) if is_given else ""
+        steps, last = split(model)
+        return cls(
+            model=" \u2192 ".join(type(step).__name__ for step in (*steps, last)),
+            model_sha256=checksum,
+            is_stand_in=not is_given,
+            versions=_versions((*steps, last)),
+            seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
+            **more,
+        )
+
+    def said(self, about: Mapping[str, Any]) -> "Provenance":
+        """Return it with what is said about the audit; it is of today unless it says otherwise."""
+        names = ("data", "command", "by", "purpose", "sign_off")
+        date = about["date"] or datetime.now(UTC).date().isoformat()
+        return replace(self, **{name: about[name] for name in names}, date=date)
 
 
-def today() -> str:
-    """Return the date in UTC."""
-    return datetime.now(UTC).date().isoformat()
-
-
-def versions(model: Any) -> dict[str, str]:
+def _versions(steps: Iterable[Any]) -> dict[str, str]:
     """Return the versions of Python and of the packages that the result depends on."""
-    steps, last = split(model)
-    modules = {type(step).__module__.partition(".")[0] for step in (*steps, last)}
+    modules = {type(step).__module__.partition(".")[0] for step in steps}
     found = {"Python": platform.python_version(), **{name: metadata.version(name) for name in _PACKAGES}}
     # XGBoost is also installed without its GPU packages, under another name.
     for module in sorted(modules - {"fairshap", "sklearn", "__main__", "builtins"}):
@@ -71,7 +89,7 @@ def checksum_of(table: Table) -> str:
     return digest.hexdigest()
 
 
-def checksum_of_model(model: Any) -> str:
+def _checksum_of_model(model: Any) -> str:
     """Return the SHA-256 of a model's pickle; blank if it cannot be pickled."""
     try:
         return hashlib.sha256(pickle.dumps(model)).hexdigest()

@@ -109,20 +109,18 @@ def _together(
     seed: int,
 ) -> list[Floats]:
     """Return for the test rows of each fold the probability of being privileged, by all columns."""
-    # Categories of more values than the model takes stand for the share of privileged rows of each.
     few = {k: not table.is_numeric(k) and coded[k].max() < 255 for k in columns}
-    plain = {
-        k: table.column(k)[rows] if table.is_numeric(k) else coded[k].astype(np.float64) for k in columns
-    }
+
+    def told(k: int, train: Ints) -> Floats:
+        if table.is_numeric(k):
+            return table.column(k)[rows]
+        # Categories of more values than the model takes stand for the share of privileged rows of each.
+        every = np.arange(len(rows))
+        return coded[k].astype(np.float64) if few[k] else _told(coded[k], target, train, every)
+
     found = []
     for train, test in folds:
-        cells = []
-        for k in columns:
-            if table.is_numeric(k) or few[k]:
-                cells.append(plain[k])
-            else:
-                cells.append(_told(coded[k], target, train, np.arange(len(rows))))
-        X = np.column_stack(cells)
+        X = np.column_stack([told(k, train) for k in columns])
         model = HistGradientBoostingClassifier(
             categorical_features=[few[k] for k in columns],
             max_iter=60,

@@ -16,7 +16,6 @@ from fairshap.evidence._figures import Figure, average, mean_between_folds, shar
 from fairshap.evidence._held import Held
 from fairshap.evidence._tables import Before, Split, compare_models
 from fairshap.report._data import ReportData
-from fairshap.report._summary import selection
 
 # The rows whose decision flips that are listed, and the alternatives.
 _ROWS, _ALTERNATIVES = 25, 40
@@ -168,8 +167,7 @@ def treat(held: Held, split: Split, unit: str, columns: Sequence[ColumnRisk], id
 
 def _mean(values: Floats, rows: Any, weight: Floats) -> Figure:
     known = rows & ~np.isnan(values)
-    found = average(np.nan_to_num(values), known, weight).figure()
-    return Figure(found.value, max(0.0, found.low), found.high)
+    return average(np.nan_to_num(values), known, weight).figure().never_negative()
 
 
 def _rate(held: Held, rows: Any) -> Figure:
@@ -212,7 +210,7 @@ def mitigate(
     groups = {}
     if len(models) == 2:
         groups = {one.attribute: compare_models(models[0], models[1], one) for one in splits}
-    edits, method = data.edits, f"FairSHAP: {selection(data)}"
+    edits, method = data.edits, f"FairSHAP: {data.selection}"
     if data.recipe.counterfactuals is not None:
         method += f"; {describe_counterfactuals(data.recipe.counterfactuals)}"
     return Mitigation(

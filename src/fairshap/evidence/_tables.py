@@ -197,6 +197,15 @@ class Split:
     names: tuple[str, ...]
     is_intersection: bool = False
 
+    @classmethod
+    def by_size(
+        cls, attribute: str, codes: Ints, names: Sequence[str], counts: Any, is_intersection: bool
+    ) -> "Split":
+        """Return a split whose groups are in the order of how many rows they have, the largest first."""
+        order = np.argsort(-counts, kind="stable")
+        place = np.append(np.argsort(order), -1)
+        return cls(attribute, place[codes], tuple(names[k] for k in order), is_intersection)
+
 
 def splits_of(problem: Problem) -> list[Split]:
     """Return the groups by each attribute, and of several attributes by all of them together."""
@@ -206,15 +215,15 @@ def splits_of(problem: Problem) -> list[Split]:
         lower, upper = problem.side_names
         return [Split(str(groups.name), groups.side.astype(np.int64), (lower, upper))]
     sets: list[tuple[int, ...]] = [(column,) for column in problem.columns]
-    sets += [tuple(problem.columns)] if len(sets) > 1 else []
+    if len(sets) > 1:
+        sets.append(tuple(problem.columns))
     found = []
     for columns in sets:
         cells, values, _ = read_attribute(table, columns, most_numbers=table.n_rows)
         names = [show(" / ".join(map(str, value)) if len(columns) > 1 else value, 60) for value in values]
         attribute = " / ".join(str(table.names[column]) for column in columns)
-        order = np.argsort(-np.bincount(cells[cells >= 0], minlength=len(names)), kind="stable")
-        place = np.append(np.argsort(order), -1)
-        found.append(Split(attribute, place[cells], tuple(names[k] for k in order), len(columns) > 1))
+        counts = np.bincount(cells[cells >= 0], minlength=len(names))
+        found.append(Split.by_size(attribute, cells, names, counts, len(columns) > 1))
     return found
 
 
@@ -244,18 +253,18 @@ def group_rows(split: Split, held: Held, least: int = 0) -> Grouping:
 
 def group_levels(held: Held, split: Split, label: int = 0) -> dict[str, list[Level]]:
     """Return the rates of each group, as the changes between two models are taken from them."""
-    parts = _parts(held, label)
-    rates = {"base_rate": (_POSITIVE, _ALL), "selection_rate": (_PREDICTED, _ALL), **ERRORS}
-    return {
-        name: [_level(parts, rate, split.codes == k, held) for k in range(len(split.names))]
-        for name, rate in rates.items()
-    }
-
-
-def _parts(held: Held, label: int) -> Floats:
-    """Return for each row what rates are made of, shape (rows, 4)."""
     true, predicted = held.true[:, label], held.predicted[:, label]
-    return np.column_stack([np.ones(len(true)), predicted, true, true * predicted])
+    parts = np.column_stack([np.ones(len(true)), predicted, true, true * predicted])
+    rates = {"base_rate": (_POSITIVE, _ALL), "selection_rate": (_PREDICTED, _ALL), **ERRORS}
+    groups = [split.codes == k for k in range(len(split.names))]
+    found = {}
+    for name, rate in rates.items():
+        counted, among = (parts @ part for part in rate)
+        found[name] = [
+            share(np.where(rows, counted, 0.0), np.where(rows, among, 0.0), held.weight, held.times)
+            for rows in groups
+        ]
+    return found
 
 
 def _count(split: Split, held: Held) -> Ints:
@@ -263,11 +272,6 @@ def _count(split: Split, held: Held) -> Ints:
     known = split.codes >= 0
     times = None if held.times is None else held.times[known]
     return np.bincount(split.codes[known], times, len(split.names)).astype(np.int64)
-
-
-def _level(parts: Floats, rate: tuple[Floats, Floats], rows: Bools, held: Held) -> Level:
-    counted, among = (np.where(rows, parts @ part, 0.0) for part in rate)
-    return share(counted, among, held.weight, held.times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,8 +288,10 @@ class _Measured:
         """The half width of intervals of comparisons, which hold for all pairs of groups at once."""
         return critical_value(max(2, int(self.compared.sum())))
 
-    def rows(self, group: int) -> Bools:
-        return np.asarray(self.split.codes == group)
+    @property
+    def rows(self) -> list[Bools]:
+        """Which rows are in each group."""
+        return [np.asarray(self.split.codes == k) for k in range(len(self.split.names))]
 
     def _highest(self, levels: Sequence[Level]) -> int:
         values = [one.value if ok else -np.inf for one, ok in zip(levels, self.compared, strict=True)]
@@ -321,10 +327,7 @@ class _Measured:
         if self.held.times is not None:
             return [Level(np.nan, 0.0, np.zeros(1)) for _ in self.split.names]
         above = above_median(self.held.score[:, label], self.held.weight)
-        return [share(np.where(rows, above, 0), rows, self.held.weight) for rows in self._all_rows()]
-
-    def _all_rows(self) -> list[Bools]:
-        return [self.rows(k) for k in range(len(self.split.names))]
+        return [share(np.where(rows, above, 0), rows, self.held.weight) for rows in self.rows]
 
     def label(self, label: int) -> LabelTable:
         """Return the outcomes and errors with respect to one label."""
@@ -343,20 +346,19 @@ class _Measured:
             self._tests(selected, best),
             strict=True,
         )
-        outcomes = tuple(
+        outcomes = [
             Outcome(
                 name, base.figure(), chosen.figure(), scored.figure(), impact, scoring_impact, less, *test
             )
             for name, base, chosen, scored, impact, scoring_impact, less, test in columns
-        )
-        errors = tuple(self._errors(label, k, levels) for k in range(len(names)))
-        outcomes, errors = self._shown(outcomes), self._shown(errors)
+        ]
+        errors = [self._errors(label, k, rows, levels) for k, rows in enumerate(self.rows)]
         gaps = {name: self._gap(levels[name]) for name in GAPS}
-        return LabelTable(held.labels[label], names[best], names[top], outcomes, errors, gaps)
+        shown = self._shown(outcomes), self._shown(errors)
+        return LabelTable(held.labels[label], names[best], names[top], *shown, gaps)
 
-    def _errors(self, label: int, group: int, levels: dict[str, list[Level]]) -> Errors:
-        held, rows = self.held, self.rows(group)
-        true = held.true[:, label]
+    def _errors(self, label: int, group: int, rows: Bools, levels: dict[str, list[Level]]) -> Errors:
+        held, true = self.held, self.held.true[:, label]
         folds = [(at, scores[:, label]) for at, scores in held.folds]
         rates = {name: levels[name][group].figure() for name in ERRORS}
         found = auc(true, folds, rows, held.weight).figure()
@@ -380,12 +382,12 @@ class _Measured:
         held, names = self.held, self.split.names
         target, predicted = held.true[:, 0], held.predicted[:, 0]
         scoring = self._scoring(0)
-        means = [average(predicted, rows, held.weight) for rows in self._all_rows()]
+        means = [average(predicted, rows, held.weight) for rows in self.rows]
         best, top = self._highest(means), self._highest(scoring)
         tests, less = self._tests(means, best), self._against(means, difference, best)
         impact = self._against(scoring, ratio, top)
         lines = []
-        for k, rows in enumerate(self._all_rows()):
+        for k, rows in enumerate(self.rows):
             mean = partial(average, among=rows, weight=held.weight)
             errors = predicted - target
             line: list[Any] = [mean(target).figure(), means[k].figure(), mean(errors).figure()]
@@ -395,19 +397,43 @@ class _Measured:
         return QuantityTable(names[best], names[top], self._shown(lines), self._gap(means))
 
 
+def perform(held: Held) -> dict[str, Figure]:
+    """Return how good the model is on all rows together."""
+    n, weight = len(held.weight), held.weight
+    every = np.ones(n)
+    if not held.labels:
+        target, errors = held.true[:, 0], held.predicted[:, 0] - held.true[:, 0]
+        return {
+            "mean_absolute_error": average(np.abs(errors), every, weight).figure(),
+            "r2": _r2(*_squares(target, errors, every, weight)),
+        }
+    found = {"accuracy": share(held.right, every, weight, held.times).figure()}
+    if len(held.labels) == 1 and held.times is None:
+        folds = [(at, scores[:, 0]) for at, scores in held.folds]
+        found["auc"] = auc(held.true[:, 0], folds, every > 0, weight).figure()
+    return found
+
+
 def _spread(target: Floats, errors: Floats, rows: Bools, weight: Floats) -> tuple[Figure, Figure]:
     """Return the root mean squared error and R2 of some rows, with intervals by the delta method."""
-    squared = average(errors**2, rows, weight)
-    mean = average(target, rows, weight).value
-    total = average((target - mean) ** 2, rows, weight)
+    squared, total = _squares(target, errors, rows, weight)
     if not squared.value > 0 or not total.value > 0:
         return Figure(float(np.sqrt(max(squared.value, 0.0)))) if squared.size else Figure(), Figure()
     root = float(np.sqrt(squared.value))
-    r2 = 1 - squared.value / total.value
-    moves = -(squared.moves - (1 - r2) * total.moves) / total.value
-    levels = [(root, squared.moves / (2 * root)), (r2, moves)]
-    first, second = (Level(value, squared.size, moved, is_share=False).figure() for value, moved in levels)
-    return first, second
+    error = Level(root, squared.size, squared.moves / (2 * root), is_share=False)
+    return error.figure(), _r2(squared, total)
+
+
+def _squares(target: Floats, errors: Floats, rows: Floats | Bools, weight: Floats) -> tuple[Level, Level]:
+    """Return the mean squared error of some rows, and the variance of their target."""
+    mean = average(target, rows, weight).value
+    return average(errors**2, rows, weight), average((target - mean) ** 2, rows, weight)
+
+
+def _r2(squared: Level, total: Level) -> Figure:
+    value = 1 - squared.value / total.value
+    moves = -(squared.moves - (1 - value) * total.moves) / total.value
+    return Level(value, squared.size, moves, is_share=False).figure()
 
 
 def calibrate(true: Floats, score: Floats, rows: Bools, weight: Floats) -> tuple[Bin, ...]:

@@ -9,7 +9,7 @@ from fairshap.evidence._figures import Figure
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
 from fairshap.evidence._tables import Grouping, QuantityTable
-from fairshap.report._summary import count, join_names
+from fairshap.report._page import count, join_names
 
 # A group whose name by itself says nothing: a number, a truth value or a letter.
 _CODE = re.compile(r"(?i)[-+]?\d+([.,]\d+)?|true|false|yes|no|[a-z]")
@@ -21,9 +21,8 @@ _NOTHING = 0.01
 _NAMED = 3
 
 FOUR_FIFTHS = (
-    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less "
-    "than four "
-    "fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
+    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less than "
+    "four fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
     "that a model is fair, and one below it is no finding of discrimination."
 )
 

@@ -1,5 +1,6 @@
 """What a page is written from: a repair, its models on held-out rows, and what other thresholds would do."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from fairshap._models import copy_estimator, is_frozen
 from fairshap._problem import Problem, Target
 from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
-from fairshap.edits import Edits, Iterative, OptimalSubset, Selector, Threshold
+from fairshap.edits import Budget, Edits, Iterative, OptimalSubset, Selector, Threshold
 from fairshap.edits._certificate import Certificate
 from fairshap.edits._recipe import Recipe
 from fairshap.exceptions import FairshapError, InputError
@@ -47,11 +48,6 @@ class ReportData:
     def problem(self) -> Problem:
         """The table with its groups."""
         return self.explanation.problem
-
-    @property
-    def attribute(self) -> str:
-        """What the sensitive attribute is called."""
-        return show(self.problem.groups.name, 60)
 
     def measure_lines(self) -> dict[str, dict[str, Any]] | None:
         """Return a line for each measure: before, after and change, each with the ends of its interval.
@@ -101,6 +97,21 @@ class ReportData:
         values = self.edits.phi if len(self.edits) else [np.nan_to_num(self.explanation.values).max()]
         return float(np.min(values))
 
+    @property
+    def selection(self) -> str:
+        """Which cells are edited, in words."""
+        selector, whole = self.selector, self.recipe.selector
+        if isinstance(selector, Threshold):
+            is_finite = np.isfinite(self.threshold)
+            said = f"cells with a Shapley value of at least {self.threshold:.4g}" if is_finite else "none"
+        elif isinstance(selector, Budget):
+            said = f"the cells with the largest Shapley values, at most {selector.max_cells(self.problem):,}"
+        elif isinstance(selector, OptimalSubset):
+            said = f"the cells that minimize a row's risk plus {self.threshold:.4g} per edited cell"
+        else:
+            said = show(selector)
+        return said + (f"; up to {whole.max_rounds} rounds" if isinstance(whole, Iterative) else "")
+
     def mean_risks(self, edited: bool = False) -> tuple[float, float] | None:
         """Return the explained model's mean risk before and after, over all rows or the edited ones."""
         known = ~np.isnan(self.certificate.before)
@@ -130,39 +141,35 @@ class Sweep(NamedTuple):
         is_usable = bool(0 < taken < np.inf)
         if not is_usable:
             taken = float(np.nan_to_num(data.explanation.values).max(initial=1e-3))
-        tries = _Tries(data)
-        lines = [(float(f"{taken * one:.4g}"), *tries(taken * one)) for one in _MULTIPLES]
+        found = _try(data, [taken * one for one in _MULTIPLES])
+        lines = [(float(f"{taken * one:.4g}"), *tried) for one, tried in zip(_MULTIPLES, found, strict=True)]
         thresholds, cells, rows, risk = zip(*lines, strict=True)
         return cls(thresholds, cells, rows, risk, _MULTIPLES.index(1.0) if is_usable else -1)
 
 
-class _Tries:
-    """What thresholds would do, one after the other: the model is asked about rows whose edits change."""
+def _try(data: ReportData, thresholds: Iterable[float]) -> Iterator[tuple[int, int, float]]:
+    """Yield the cells, the rows and the mean risk after the edits of each threshold.
 
-    def __init__(self, data: ReportData) -> None:
-        explanation = data.explanation
-        self.data = data
-        self.replaced = np.zeros((len(explanation), len(explanation.features.names)), dtype=np.bool_)
-        self.risk = data.certificate.before.copy()
-
-    def __call__(self, threshold: float) -> tuple[int, int, float]:
-        """Return the cells, the rows and the mean risk after the edits of one threshold."""
-        data, explanation = self.data, self.data.explanation
-        kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
+    The model is asked about rows whose edits differ from those of the threshold before.
+    """
+    explanation, before = data.explanation, data.certificate.before
+    features = explanation.features
+    kind = OptimalSubset if isinstance(data.selector, OptimalSubset) else Threshold
+    last, risk = np.zeros((len(explanation), len(features.names)), dtype=np.bool_), before.copy()
+    for threshold in thresholds:
         rows, chosen = kind(threshold).choose(explanation, data.recipe.constraints)
-        replaced = np.zeros_like(self.replaced)
+        replaced = np.zeros_like(last)
         replaced[rows] = chosen
-        changed = np.flatnonzero((replaced != self.replaced).any(axis=1))
-        self.replaced = replaced
-        self.risk[changed] = data.certificate.before[changed]
+        changed = np.flatnonzero((replaced != last).any(axis=1))
+        risk[changed] = before[changed]
         if len(asked := changed[replaced[changed].any(axis=1)]):
-            self.risk[asked] = risk_when_replaced(explanation, asked, replaced[asked])
+            risk[asked] = risk_when_replaced(explanation, asked, replaced[asked])
         cells = 0
         if len(rows):
-            features = explanation.features
             differ = data.problem.table.differ(rows, explanation.best[rows])[:, : len(features.of_column)]
             cells = int((differ & chosen[:, features.of_column]).sum())
-        return cells, len(rows), round(float(np.nanmean(self.risk)), 6)
+        yield cells, len(rows), round(float(np.nanmean(risk)), 6)
+        last = replaced
 
 
 # ---- held-out measures

@@ -5,19 +5,21 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from importlib import resources
 from typing import Any
+
+import numpy as np
 
 from fairshap._crossval import MEASURES
 from fairshap._frames import show
 from fairshap._messages import import_extra
 from fairshap._plotting import BLUE, GREY, ORANGE
 from fairshap._problem.target import exceeds
+from fairshap.edits._recipe import describe_counterfactuals
 from fairshap.report._cells import column_lines, flows, ledger, riskiest_rows
 from fairshap.report._data import ReportData, Sweep
-from fairshap.report._summary import count, decimal, facts, join_names, selection
 
 # What text and lines are drawn in; the page says which color that is.
 _INK = "#101418"
@@ -62,6 +64,31 @@ def render(
     return page
 
 
+def count(n: int, noun: str) -> str:
+    """Return a number of things in words, such as 1,200 rows."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def decimal(value: float | None) -> str:
+    """Return a measure with four digits and a real minus sign; what is not known is a dash.
+
+    >>> decimal(0.07384), decimal(-0.5), decimal(-1e-9), decimal(428.51), decimal(float("nan"))
+    ('0.0738', '−0.5000', '0.0000', '428.5', '–')
+    """
+    if value is None or np.isnan(value):
+        return "\u2013"
+    if np.isinf(value):
+        return str(value)
+    # Adding zero makes a plain zero of what rounds to a negative one.
+    text = f"{round(value, 4) + 0.0:.4f}" if abs(value) < 10 else f"{value:,.4g}"
+    return text.replace("-", "\u2212")
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as they are listed in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def percent(value: float | None) -> str:
     r"""Return a share in percent with one digit, and a real minus sign.
 
@@ -94,12 +121,11 @@ def _context(
         matching = plan.diagnostics()
         figures["matching"] = matching.plot
     return {
-        "facts": facts(data),
+        "facts": _facts(data),
         "measures": MEASURES,
         "lower_is_better": join_names([one.label for one in MEASURES.values() if not one.higher_is_better]),
         "columns": lines,
         "columns_hidden": n_hidden,
-        "selection": selection(data),
         "flows": flows(data, redact),
         "matching": matching,
         "n_edited": int(certificate.edited.sum()),
@@ -108,6 +134,27 @@ def _context(
         "rows": riskiest_rows(data, redact),
         "ledger": ledger(data, redact),
     }
+
+
+def _facts(data: ReportData) -> list[tuple[str, str]]:
+    """Return how the model was explained, as terms and what they are."""
+    explanation, own = data.explanation, data.problem.own
+    status, counts = np.unique(explanation.status, return_counts=True)
+    kinds = ", ".join(f"{n:,} {name}" for name, n in zip(status.tolist(), counts.tolist(), strict=True))
+    found = [
+        ("Column types", f"{len(own.numeric_columns)} numeric, {len(own.category_columns)} categorical"),
+        ("Edits", data.selection),
+        ("Shapley values", f"by {explanation.route.partition(':')[0]}; rows: {kinds}"),
+    ]
+    if constraints := data.recipe.constraints.given():
+        found.append(("Constraints", show(", ".join(constraints))))
+    if data.recipe.counterfactuals is not None:
+        found.append(("Added rows", describe_counterfactuals(data.recipe.counterfactuals)))
+    if data.problem.groups.n_missing:
+        found.append(
+            ("Attribute missing", f"in {count(data.problem.groups.n_missing, 'row')}, left unedited")
+        )
+    return found
 
 
 def to_svg(name: str, description: str, draw: Callable[[Any], Any]) -> str:

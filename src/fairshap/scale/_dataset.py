@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.frozen import FrozenEstimator
 
 from fairshap import __version__
 from fairshap._messages import Progress, check_number, did_you_mean, listing
-from fairshap.edits import EditConstraints
+from fairshap.edits import EditConstraints, Edits
+from fairshap.edits._ledger import header_of
 from fairshap.estimators import FairSHAP
 from fairshap.evidence import Evidence
 from fairshap.evidence._audit import is_fitted
@@ -34,9 +36,10 @@ from fairshap.scale._files import (
 from fairshap.scale._fitting import MAX_REFERENCES
 from fairshap.scale._reading import read_repairer
 from fairshap.scale._repairer import Repairer
-from fairshap.scale._spool import Spool
 from fairshap.scale._sums import Sums
 
+# The bytes of a ledger's lines that are held in memory, and that are copied at a time.
+_HELD, _BLOCK = 1 << 24, 1 << 22
 # Folders that readers of data sets pass over, because of the underscore.
 _LEDGER, _MANIFEST = "_ledger", "_fairshap/manifest.json"
 
@@ -161,14 +164,7 @@ def repair_dataset(
     run = _Run(filesystem, folder, _identify(files, repair, asked))
     run.check(files)
     repairer, size = read_repairer(
-        files,
-        repair,
-        columns,
-        target,
-        positive,
-        categorical=categorical,
-        max_references=max_references,
-        max_memory=max_memory,
+        files, repair, columns, target, positive, categorical, max_references, max_memory
     )
     run.begin(repairer)
     with Progress("Repairing", files.n_rows, repair.verbose) as progress:
@@ -234,14 +230,7 @@ def audit_dataset(
     repair = FairSHAP(estimator, **who, threshold=threshold, **how)
     files, columns = _open(source, target, drop, categorical, max_memory)
     repairer, size = read_repairer(
-        files,
-        repair,
-        columns,
-        target,
-        positive,
-        categorical=categorical,
-        max_references=max_references,
-        max_memory=max_memory,
+        files, repair, columns, target, positive, categorical, max_references, max_memory
     )
     parts = []
     with Progress("Auditing", files.n_rows, verbose) as progress:
@@ -259,7 +248,24 @@ def _open(
     what = "a number of GiB; give 3.0, for example."
     check_number(max_memory, "max_memory", what, low=np.nextafter(0.0, 1.0))
     files = Files.open(source)
-    return files, _columns(files, target, drop, categorical)
+    asked = [(target, "target")]
+    for parameter, names in (("drop", drop), ("categorical", categorical)):
+        if isinstance(names, str):
+            text = f"{parameter}={names!r} must be a list of columns, such as [{names!r}]."
+            raise InputError(text, parameter=parameter)
+        asked += [(name, parameter) for name in names]
+    for name, parameter in asked:
+        if name not in files.names:
+            raise ColumnError(
+                f"{parameter}={name!r} is not a column of the files, which have {listing(files.names)}."
+                f"{did_you_mean(name, files.names)}",
+                parameter=parameter,
+            )
+    seen = [name for name in files.names if name != target and name not in drop]
+    if unseen := [name for name in categorical if name not in seen]:
+        text = f"categorical={unseen[0]!r} is the target or in drop; name columns that the model sees."
+        raise ColumnError(text, parameter="categorical")
+    return files, seen
 
 
 class _Run:
@@ -301,7 +307,9 @@ class _Run:
 
     def begin(self, repairer: Repairer) -> None:
         """Write the manifest, or see that the model that was fitted again is the one of the run before."""
-        fitted = joblib.hash([repairer.references.number, *_outputs(repairer)])
+        references = repairer.references
+        some = references.take(np.arange(min(1000, len(references))), repairer.template.dtypes)
+        fitted = joblib.hash([references.number, np.round(repairer.scorer(some), 9)])
         if self.manifest:
             if self.manifest["fitted"] != fitted:
                 raise _wrong(
@@ -326,7 +334,7 @@ class _Run:
         """Repair one file, write it and its ledger, and note both."""
         sums: Sums | None = None
 
-        def groups(spool: Spool) -> Iterator[pa.Table]:
+        def groups(spool: _Spool) -> Iterator[pa.Table]:
             nonlocal sums
             row = file.first_row
             for table in files.row_groups(file):
@@ -340,7 +348,7 @@ class _Run:
                 row += len(table)
                 yield join(repaired).cast(files.schema)
 
-        with Spool() as spool:
+        with _Spool() as spool:
             checksum = files.write(file, groups(spool), self.filesystem, self._path(file.name))
             ledger = self._path(ledger_of(file.name))
             ledger_checksum = write_stream(self.filesystem, ledger, lambda out: spool.write(out, checksum))
@@ -374,31 +382,46 @@ class _Run:
         return f"{self.folder}/{name}"
 
 
+class _Spool:
+    """The ledger of a file that is being repaired: its lines wait on the disk, not in memory.
+
+    The first line of a ledger has the checksum of the repaired file, which is known when all are made.
+    """
+
+    def __init__(self) -> None:
+        self.n_edits = 0
+        self._first: Edits | None = None
+        self._rest = SpooledTemporaryFile(max_size=_HELD)  # noqa: SIM115 - closed on leaving
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rest.close()
+
+    def add(self, edits: Edits) -> None:
+        """Add the edits of the next batch."""
+        start = 0
+        if self._first is None and len(edits):
+            # No more than the batch is held.
+            self._first, start = edits, 1
+        self._rest.write(edits.lines(["", ""], start))
+        self.n_edits += len(edits)
+
+    def write(self, stream: Any, repaired: str) -> None:
+        """Write the ledger of a file with this checksum, as :meth:`fairshap.Edits.to_bytes` has it."""
+        checksums = ["", repaired]
+        stream.write(header_of(checksums))
+        if self._first is not None:
+            stream.write(self._first.lines(checksums, stop=1))
+        self._rest.seek(0)
+        while block := self._rest.read(_BLOCK):
+            stream.write(block)
+
+
 def ledger_of(name: str) -> str:
     """Return where the ledger of a file is."""
     return f"{_LEDGER}/{name}.csv"
-
-
-def _columns(files: Files, target: str, drop: Sequence[str], categorical: Sequence[str]) -> list[str]:
-    """Return the columns that the model sees."""
-    asked = [(target, "target")]
-    for parameter, names in (("drop", drop), ("categorical", categorical)):
-        if isinstance(names, str):
-            text = f"{parameter}={names!r} must be a list of columns, such as [{names!r}]."
-            raise InputError(text, parameter=parameter)
-        asked += [(name, parameter) for name in names]
-    for name, parameter in asked:
-        if name not in files.names:
-            raise ColumnError(
-                f"{parameter}={name!r} is not a column of the files, which have {listing(files.names)}."
-                f"{did_you_mean(name, files.names)}",
-                parameter=parameter,
-            )
-    seen = [name for name in files.names if name != target and name not in drop]
-    if unseen := [name for name in categorical if name not in seen]:
-        text = f"categorical={unseen[0]!r} is the target or in drop; name columns that the model sees."
-        raise ColumnError(text, parameter="categorical")
-    return seen
 
 
 def _prepared(repair: FairSHAP, files: Files, columns: Sequence[str]) -> FairSHAP:
@@ -434,12 +457,6 @@ def _identify(files: Files, repair: FairSHAP, asked: dict[str, Any]) -> dict[str
             hashed[name] = getattr(value, "__qualname__", type(value).__name__)
     inputs = [(file.name, file.row_groups, file.footer) for file in files.files]
     return {"source": joblib.hash(inputs), **asked, **hashed}
-
-
-def _outputs(repairer: Repairer) -> Iterator[Any]:
-    """Yield what the model says of some references."""
-    some = np.arange(min(1000, len(repairer.references)))
-    yield np.round(repairer.scorer(repairer.references.take(some, repairer.template.dtypes)), 9)
 
 
 def _wrong(text: str) -> FileError:

@@ -13,15 +13,13 @@ from fairshap._problem.problem import side_names
 from fairshap._typing import Floats
 from fairshap.estimators import FairSHAP
 from fairshap.evidence import Evidence
-from fairshap.evidence._assembly import About, perform
-from fairshap.evidence._evidence import figures_of
-from fairshap.evidence._figures import Figure, Level, hide
+from fairshap.evidence._assembly import compose, read_about
+from fairshap.evidence._figures import Figure, Level
 from fairshap.evidence._gates import read_conditions
-from fairshap.evidence._held import Held, name_of
-from fairshap.evidence._provenance import Provenance, checksum_of_model, today, versions
+from fairshap.evidence._held import Held
+from fairshap.evidence._provenance import Provenance
 from fairshap.evidence._sections import ColumnRisk, Mitigation, Setting, TreatedGroup, Treatment
-from fairshap.evidence._tables import LEAST_SHOWN, Split, compare_models, group_rows
-from fairshap.evidence._words import answers, limits
+from fairshap.evidence._tables import Split, compare_models
 from fairshap.exceptions import InputError
 from fairshap.scale._repairer import Repairer
 from fairshap.scale._sums import CELLS, STEPS, Sums
@@ -31,24 +29,15 @@ from fairshap.scale._sums import CELLS, STEPS, Sums
 class Subject:
     """What sums are about: names of columns, labels and groups, and the model; no row."""
 
-    target: str
-    #: The favorable label, None if there is none; and all labels.
-    positive: str | None
-    labels: tuple[str, ...]
-    columns: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    privileged: str
+    setting: Setting
+    provenance: Provenance
+    #: Whether a label is favorable.
+    has_favorable: bool
     #: For each group the value of each attribute; None where a group has several, or for a quantity.
     values: tuple[tuple[Any, ...], ...] | None
     is_quantity: bool
     unit: str
-    model: str
-    model_sha256: str
-    versions: dict[str, str]
-    is_given: bool
-    seed: int | None
     method: str
-    messages: tuple[str, ...]
 
     @classmethod
     def of(cls, repairer: Repairer, repair: FairSHAP) -> "Subject":
@@ -60,33 +49,34 @@ class Subject:
             by_code: dict[int, Any] = {code: value for value, (_, _, code) in known.items()}
             single = len(whole.columns) == 1
             values = tuple((by_code[k],) if single else tuple(by_code[k]) for k in sorted(by_code))
-        is_given = is_frozen(repair.estimator)
-        ratio = repairer.diagnostics.get("distance_ratio")
-        sampled = (
-            () if ratio is None else (f"References are a sample, {ratio:.3f} times as far as all rows.",)
-        )
-        seed = repair.random_state
-        return cls(
+        messages: tuple[str, ...] = ()
+        if (ratio := repairer.diagnostics.get("distance_ratio")) is not None:
+            messages = (f"References are a sample, {ratio:.3f} times as far as all rows.",)
+        setting = Setting(
             target=str(repairer.target),
-            positive=None if target.positive is None else show(target.positive_value, 60),
+            positive="" if target.positive is None else show(target.positive_value, 60),
             labels=() if target.classes is None else tuple(show(label, 60) for label in target.classes),
+            rows=repairer.n_rows,
             columns=tuple(show(name, 60) for name in names),
             sensitive=tuple(show(names[k], 60) for k in whole.columns),
             privileged=side_names(whole.privileged, whole.groups)[1],
+            privileged_note="",
+            is_weighted=False,
+            sees_attribute=True,
+            how="On all rows of the files; a model looks better than it is on rows that it was trained on.",
+            folds=None,
+            repeats=None,
+            messages=messages,
+        )
+        unit = "prediction" if scorer.is_regressor else "margin"
+        return cls(
+            setting,
+            Provenance.of(repairer.model, repair.random_state, is_given=is_frozen(repair.estimator)),
+            has_favorable=target.positive is not None,
             values=values,
             is_quantity=known is None,
-            unit="probability"
-            if scorer.has_probabilities
-            else "prediction"
-            if scorer.is_regressor
-            else "margin",
-            model=name_of(repairer.model),
-            model_sha256=checksum_of_model(repairer.model) if is_given else "",
-            versions=versions(repairer.model),
-            is_given=is_given,
-            seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
+            unit="probability" if scorer.has_probabilities else unit,
             method=f"FairSHAP: {show(repairer.selector)}",
-            messages=sampled,
         )
 
 
@@ -94,61 +84,35 @@ def make_evidence(
     sums: Sums, subject: Subject, *, is_repair: bool, fail_if: Iterable[str], about: dict[str, Any]
 ) -> Evidence:
     """Return the evidence in the sums of all rows, of an audit or of a repair."""
-    about, conditions = About.check(about), read_conditions(fail_if)
-    if subject.positive is None:
+    about, conditions = read_about(about), read_conditions(fail_if)
+    if not subject.has_favorable:
         raise InputError(
             "a report from sums needs a favorable label; name it by positive.", parameter="positive"
         )
-    label = str(about["favorable"] or subject.positive)
-    splits = _splits(sums, subject)
-    how = "On all rows of the files; a model looks better than it is on rows that it was trained on."
-    before, after = (_held(sums, label, how, part) for part in (1, 2))
-    least = LEAST_SHOWN if about["redact"] else 0
-    groupings = tuple(group_rows(split, before, least) for split in splits)
-    setting = Setting(
-        target=str(about["target"] or subject.target),
-        positive=label,
-        labels=subject.labels,
+    setting = replace(
+        subject.setting,
+        target=str(about["target"] or subject.setting.target),
+        positive=str(about["favorable"] or subject.setting.positive),
         rows=sums.n_rows,
-        columns=subject.columns,
-        sensitive=subject.sensitive,
-        privileged=subject.privileged,
-        privileged_note="",
-        is_weighted=False,
-        sees_attribute=True,
-        how=how,
-        folds=None,
-        repeats=None,
-        messages=subject.messages,
     )
-    treatment, performance = _treat(sums, subject, splits[-1]), perform(before)
-    mitigation = None
-    if is_repair:
-        groups = {one.attribute: compare_models(before, after, one) for one in splits}
-        mitigation = _mitigate(sums, subject, groups)
-    if least:
-        small = {one.attribute: {g.name for g in one.groups if g.rows < least} for one in groupings}
-        treatment = replace(treatment, groups=hide(treatment.groups, small[groupings[-1].attribute]))
-        if mitigation is not None:
-            hidden = {name: hide(lines, small[name]) for name, lines in mitigation.groups.items()}
-            mitigation = replace(mitigation, groups=hidden)
-    figures = figures_of(groupings, setting, performance, treatment, None)
-    del figures["proxy_auc"]
-    return Evidence(
-        about["title"],
-        _provenance(subject, about),
+    splits = _splits(sums, subject)
+    before, after = (_held(sums, setting, part) for part in (1, 2))
+    known = about["model_checksum"]
+    provenance = replace(
+        subject.provenance,
+        data_sha256=about["checksum"] or "",
+        model_sha256=subject.provenance.model_sha256 if known is None else known,
+    )
+    return compose(
         setting,
-        answers(setting, groupings, treatment, None, mitigation),
-        groupings,
-        performance,
-        treatment,
-        None,
-        tuple(condition.check(figures) for condition in conditions),
-        mitigation,
-        (*limits(setting, groupings, treatment, not subject.is_given, least), _NOT_MEASURED),
-        None,
-        about["note"],
-        about["redact"],
+        splits,
+        before,
+        _treat(sums, subject, splits[-1]),
+        _mitigate(sums, subject, splits, before, after) if is_repair else None,
+        provenance,
+        about,
+        conditions,
+        not_measured=[_NOT_MEASURED],
     )
 
 
@@ -162,16 +126,17 @@ def _splits(sums: Sums, subject: Subject) -> list[Split]:
     """Return the groups of the rows that stand for the cells of the sums, as an audit has them."""
     n = len(sums.group_names)
     code, rows = np.repeat(np.append(np.arange(n), -1), len(CELLS)), sums.counts[:n, 0]
-    together = " / ".join(subject.sensitive)
+    attributes = subject.setting.sensitive
+    together = " / ".join(attributes)
     if subject.is_quantity:
         return [Split(together, code, sums.group_names)]
     found = []
-    if subject.values is not None and len(subject.sensitive) > 1:
-        for k, attribute in enumerate(subject.sensitive):
+    if subject.values is not None and len(attributes) > 1:
+        for k, attribute in enumerate(attributes):
             names = [show(value[k], 60) for value in subject.values]
             found.append(_by_size(attribute, code, names, rows))
     whole = [show(name, 60) for name in sums.group_names]
-    return [*found, _by_size(together, code, whole, rows, is_intersection=len(subject.sensitive) > 1)]
+    return [*found, _by_size(together, code, whole, rows, is_intersection=len(attributes) > 1)]
 
 
 def _by_size(
@@ -180,19 +145,18 @@ def _by_size(
     """Return the groups of some names, each of which may be that of several codes, the largest first."""
     distinct = list(dict.fromkeys(names))
     of = np.array([distinct.index(name) for name in names])
-    order = np.argsort(-np.bincount(of, rows, len(distinct)), kind="stable")
-    place = np.append(np.argsort(order)[of], -1)
-    return Split(attribute, place[code], tuple(distinct[k] for k in order), is_intersection)
+    counts = np.bincount(of, rows, len(distinct))
+    return Split.by_size(attribute, np.append(of, -1)[code], distinct, counts, is_intersection)
 
 
-def _held(sums: Sums, label: str, how: str, part: int) -> Held:
+def _held(sums: Sums, setting: Setting, part: int) -> Held:
     """Return what the model does before (1) or after (2) the repair; a row stands for a cell of the sums."""
     cells = np.tile(CELLS, (len(sums.cells), 1)).astype(np.float64)
     true, predicted = cells[:, :1], cells[:, part : part + 1]
     n = len(cells)
     nothing = np.full(n, np.nan)
     return Held(
-        (label,),
+        (setting.positive,),
         true,
         predicted,
         (true == predicted)[:, 0].astype(np.float64),
@@ -204,7 +168,7 @@ def _held(sums: Sums, label: str, how: str, part: int) -> Held:
         risk_by_fold=np.empty(0),
         weight=np.ones(n),
         is_counted=True,
-        how=how,
+        how=setting.how,
         times=sums.cells.ravel().astype(np.float64),
     )
 
@@ -213,23 +177,22 @@ def _treat(sums: Sums, subject: Subject, split: Split) -> Treatment:
     """Return what changes when only the attribute does."""
     place = split.codes[:: len(CELLS)]
     groups = tuple(
-        TreatedGroup(name, _mean(sums, place == k).figure(), _rate(sums, place == k).figure())
+        TreatedGroup(
+            name, _mean(sums, place == k).figure().never_negative(), _rate(sums, place == k).figure()
+        )
         for k, name in enumerate(split.names)
-    )
-    groups = tuple(
-        replace(one, risk=Figure(one.risk.value, max(0.0, one.risk.low), one.risk.high)) for one in groups
     )
     everyone = np.ones(len(place), dtype=np.bool_)
     level = _mean(sums, everyone)
     half = critical_value() * level.error
-    risk = Figure(level.value, max(0.0, level.value - half), level.value + half)
+    risk = Figure(level.value, level.value - half, level.value + half).never_negative()
     columns = sums.columns().sort_values("mean_size", ascending=False, kind="stable")
     total = float(columns["mean_size"].sum())
     parts = zip(columns["column"], columns["mean_size"].tolist(), columns["cells"].tolist(), strict=True)
     lines = tuple(
         ColumnRisk(show(name, 60), size, size / total if total else 0.0, cells)
         for name, size, cells in parts
-        if show(name, 60) not in subject.sensitive
+        if show(name, 60) not in subject.setting.sensitive
     )
     flipped = int(sums.flips[:, 0].sum())
     rate = _rate(sums, everyone).figure()
@@ -256,7 +219,8 @@ def _rate(sums: Sums, rows: Any, part: int = 0) -> Level:
     return Level(k / n if n else np.nan, float(n), nothing)
 
 
-def _mitigate(sums: Sums, subject: Subject, groups: dict[str, Any]) -> Mitigation:
+def _mitigate(sums: Sums, subject: Subject, splits: list[Split], before: Held, after: Held) -> Mitigation:
+    groups = {one.attribute: compare_models(before, after, one) for one in splits}
     everyone = np.ones(len(sums.n_risks), dtype=np.bool_)
     dr = [_mean(sums, everyone, name).value for name in ("risk_steps", "after_steps")]
     flips = [100 * _rate(sums, everyone, part).value for part in (0, 1)]
@@ -266,28 +230,8 @@ def _mitigate(sums: Sums, subject: Subject, groups: dict[str, Any]) -> Mitigatio
         f"decisions, before {flips[0]:.2f} %."
     )
     by_column = sorted(sums.edits_by_column.items(), key=lambda one: -one[1])
-    cells = sums.n_rows * len(subject.columns)
+    cells = sums.n_rows * len(subject.setting.columns)
     edited = {show(name, 60): n for name, n in by_column}
     return Mitigation(
         subject.method, sums.n_edits, cells, sums.n_edited_rows, 0, edited, "", how, (), groups, (), ""
-    )
-
-
-def _provenance(subject: Subject, about: dict[str, Any]) -> Provenance:
-    checksum = about["model_checksum"]
-    return Provenance(
-        data=about["data"],
-        data_sha256=about["checksum"] or "",
-        model=subject.model,
-        model_sha256=subject.model_sha256 if checksum is None else checksum,
-        is_stand_in=not subject.is_given,
-        ledger_sha256="",
-        repaired_sha256="",
-        versions=subject.versions,
-        seed=subject.seed,
-        command=about["command"],
-        date=about["date"] or today(),
-        by=about["by"],
-        purpose=about["purpose"],
-        sign_off=about["sign_off"],
     )

@@ -4,8 +4,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -128,20 +130,15 @@ class Files:
         with self.filesystem.open_input_file(file.path) as opened:
             metadata = pq.ParquetFile(opened).metadata
         packed = metadata.row_group(0)
-        codecs = {
-            packed.column(k).path_in_schema: packed.column(k).compression for k in range(packed.num_columns)
-        }
-        codecs = {name: "NONE" if codec == "UNCOMPRESSED" else codec for name, codec in codecs.items()}
+        columns = [packed.column(k) for k in range(packed.num_columns)]
+        codecs = {one.path_in_schema: one.compression.replace("UNCOMPRESSED", "NONE") for one in columns}
 
-        def write(aside: str) -> None:
-            with (
-                out.open_output_stream(aside) as stream,
-                pq.ParquetWriter(stream, self.schema, compression=codecs) as writer,
-            ):
+        def fill(stream: Any) -> None:
+            with pq.ParquetWriter(stream, self.schema, compression=codecs) as writer:
                 for table in groups:
                     writer.write_table(table, row_group_size=len(table))
 
-        return write_aside(out, path, write)
+        return write_stream(out, path, fill)
 
 
 def join(tables: list[pa.Table]) -> pa.Table:
@@ -151,31 +148,20 @@ def join(tables: list[pa.Table]) -> pa.Table:
 
 def open_folder(out: Any) -> tuple[Any, str]:
     """Return the file system of a folder that is written to, and its path there."""
-    text = str(out)
-    if "://" in text:
-        return _by_url(text)
-    return fs.LocalFileSystem(), _absolute(text)
+    filesystem, paths = _paths(str(out))
+    return filesystem, paths[0]
 
 
-def write_aside(filesystem: Any, path: str, write: Any) -> str:
+def write_stream(filesystem: Any, path: str, fill: Callable[[Any], Any]) -> str:
     """Write a file under another name, rename it when it is complete, and return its checksum."""
     place = PurePosixPath(path)
     filesystem.create_dir(str(place.parent), recursive=True)
     aside = str(place.with_name(f".{place.name}.part"))
-    write(aside)
+    with filesystem.open_output_stream(aside) as stream:
+        fill(stream)
     checksum = checksum_of(filesystem, aside)
     filesystem.move(aside, path)
     return checksum
-
-
-def write_stream(filesystem: Any, path: str, fill: Callable[[Any], Any]) -> str:
-    """Write a file likewise by what fills its stream."""
-
-    def write(aside: str) -> None:
-        with filesystem.open_output_stream(aside) as stream:
-            fill(stream)
-
-    return write_aside(filesystem, path, write)
 
 
 def checksum_of(filesystem: Any, path: str) -> str:
@@ -220,16 +206,15 @@ def _paths(source: Any) -> tuple[Any, list[str]]:
     """Return the file system of paths, of patterns or of a URL, and the paths there."""
     paths = [str(path) for path in source] if isinstance(source, (list, tuple)) else [str(source)]
     if "://" in paths[0]:
-        return _by_url(paths[0])[0], [_by_url(path)[1] for path in paths]
-    return fs.LocalFileSystem(), [_absolute(path) for path in paths]
+        places = [_by_url(path) for path in paths]
+        return places[0][0], [path for _, path in places]
+    return fs.LocalFileSystem(), [Path(path).absolute().as_posix() for path in paths]
 
 
 def _open(source: Any) -> ds.Dataset:
     """Return the data set of paths, of patterns or of a URL."""
     filesystem, paths = _paths(source)
-    found: list[str] = []
-    for path in paths:
-        found += _expand(filesystem, path)
+    found = [one for path in paths for one in _expand(filesystem, path)]
     if not found:
         raise _wrong(f"{_show(source)} names no file.")
     partitioning = ds.HivePartitioning.discover()
@@ -254,11 +239,7 @@ def _expand(filesystem: Any, path: str) -> list[str]:
         return [path]
     if not _is_pattern(path):
         raise _wrong(f"there is no file or folder {path!r}.")
-    plain = []
-    for part in PurePosixPath(path).parts:
-        if _is_pattern(part):
-            break
-        plain.append(part)
+    plain = takewhile(lambda part: not _is_pattern(part), PurePosixPath(path).parts)
     base = str(PurePosixPath(*plain))
     selector = fs.FileSelector(base, recursive=True, allow_not_found=True)
     every = (info.path for info in filesystem.get_file_info(selector) if info.type == fs.FileType.File)
@@ -277,12 +258,6 @@ def _by_url(url: str) -> tuple[Any, str]:
         except (ImportError, ValueError) as error:
             raise _wrong(f"{url!r} cannot be opened: {error}") from error
         return fs.PyFileSystem(fs.FSSpecHandler(found)), str(path)
-
-
-def _absolute(path: str) -> str:
-    from pathlib import Path
-
-    return Path(path).absolute().as_posix()
 
 
 def _root(paths: Sequence[str]) -> str:
@@ -305,20 +280,17 @@ def _footer(opened: Any) -> str:
     return hashlib.sha256(opened.read()).hexdigest()
 
 
-class _reading:  # noqa: N801 - a context manager
-    """Says which file cannot be read."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: Any, error: Any, __: Any) -> None:
-        if isinstance(error, (OSError, pa.ArrowException)) and not isinstance(error, FileError):
-            raise _wrong(
-                f"{self.path!r} cannot be read as Parquet ({_first_line(error)}); nothing was written for it."
-            ) from error
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Say which file cannot be read."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise _wrong(
+            f"{path!r} cannot be read as Parquet ({_first_line(error)}); nothing was written for it."
+        ) from error
 
 
 def _check_same(first: str, expected: pa.Schema, path: str, schema: pa.Schema) -> None:

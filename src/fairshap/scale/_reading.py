@@ -71,7 +71,6 @@ def read_repairer(
     columns: Sequence[str],
     target: str,
     positive: Any,
-    *,
     categorical: Sequence[str],
     max_references: int | None,
     max_memory: float,
@@ -108,14 +107,6 @@ def to_frame(table: pa.Table, columns: Sequence[str], categorical: Sequence[str]
 
 
 @dataclass(slots=True)
-class _Pool:
-    """The rows of one stratum that may become references."""
-
-    parts: list[pd.DataFrame] = field(default_factory=list)
-    n_rows: int = 0
-
-
-@dataclass(slots=True)
 class _Pass:
     """A pass over more rows than can be held."""
 
@@ -130,7 +121,8 @@ class _Pass:
     start: int = 0
     #: Whether the target is a quantity; known from the first rows on.
     is_quantity: bool | None = None
-    pools: dict[Any, _Pool] = field(default_factory=dict)
+    #: By stratum the rows that may become references, in parts, and how many rows it has in all.
+    pools: dict[Any, list[pd.DataFrame]] = field(default_factory=dict)
     sizes: Counter[Any] = field(default_factory=Counter)
     trained_on: list[pd.DataFrame] = field(default_factory=list)
     numeric: Ints | None = None
@@ -156,14 +148,12 @@ class _Pass:
             is_regressor = takes_quantities(self.repair.estimator) is True
             self.is_quantity = is_cut or is_regressor or is_continuous(np.unique(y))
         for key, rows in self._strata(table, y).items():
-            pool = self.pools.setdefault(key, _Pool())
-            pool.parts.append(frame.iloc[rows])
-            pool.n_rows += len(rows)
+            self.pools.setdefault(key, []).append(frame.iloc[rows])
             self.sizes[key] += len(rows)
         most = self._most()
-        for pool in self.pools.values():
-            if pool.n_rows > 2 * most:
-                self._thin(pool, most)
+        for key, parts in self.pools.items():
+            if sum(map(len, parts)) > 2 * most:
+                self.pools[key] = [self._thinned(parts, most)]
         self.start += table.n_rows
 
     def finish(self) -> Repairer:
@@ -172,12 +162,12 @@ class _Pass:
             # In the order of the values, as one table has them; not in that of the chunks.
             self.dtypes[name] = pd.CategoricalDtype(self.dtypes[name].categories.sort_values())
         most = self._most()
-        for pool in self.pools.values():
-            self._thin(pool, most)
-        parts = [part for pool in self.pools.values() for part in pool.parts]
+        for key, parts in self.pools.items():
+            self.pools[key] = [self._thinned(parts, most)]
+        rest = [part for parts in self.pools.values() for part in parts]
         trained_on = pd.concat([conform(part, pd.Series(self.dtypes)) for part in self.trained_on])
         self.trained_on.clear()
-        frame = pd.concat([trained_on, *(conform(part, pd.Series(self.dtypes)) for part in parts)])
+        frame = pd.concat([trained_on, *(conform(part, pd.Series(self.dtypes)) for part in rest)])
         frame = frame[~frame.index.duplicated()].sort_index()
         number = frame.index.to_numpy()
         is_trained_on = frame.index.isin(trained_on.index)
@@ -216,15 +206,15 @@ class _Pass:
         room = self.rooms.held // 2 // max(1, len(self.pools))
         return max(1, room if self.max_references is None else min(room, self.max_references))
 
-    def _thin(self, pool: _Pool, most: int) -> None:
-        """Keep the rows of a stratum that cannot be spared."""
-        frame = pd.concat(pool.parts)
+    def _thinned(self, parts: list[pd.DataFrame], most: int) -> pd.DataFrame:
+        """Return the rows of a stratum that cannot be spared."""
+        frame = pd.concat(parts)
         number = frame.index.to_numpy()
         if len(frame) > most:
             table = Table.read(frame[list(self.columns)])
             rows = choose_references(table, np.arange(len(frame)), most, ranks(number, _SEED))
             frame = frame.iloc[rows]
-        pool.parts, pool.n_rows = [frame], len(frame)
+        return frame
 
     def _note(self, table: Table) -> None:
         """Add a chunk to what is known of all rows."""

@@ -1,7 +1,7 @@
 """The rows that batches are matched with: compact, chosen so that rare rows stay, searched by stratum."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ _RARE, _TAILS = 0.25, 0.1
 _PARTS = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class References:
     """Rows of a table, in its order, by stratum: people's data."""
 
@@ -30,8 +30,6 @@ class References:
     side: Sides
     group: AnyCodes
     metric: Metric
-    #: What a search needs, made when it is first needed.
-    _indexes: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
@@ -46,12 +44,7 @@ class References:
 
     def __getstate__(self) -> dict[str, Any]:
         # What a search needs is made again where it is needed.
-        names = ("frame", "number", "label", "side", "group", "metric")
-        return {name: getattr(self, name) for name in names}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in {**state, "_indexes": {}}.items():
-            object.__setattr__(self, name, value)
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def take(self, rows: Ints, dtypes: "pd.Series[Any]") -> pd.DataFrame:
         """Return rows with the types that the table has."""
@@ -87,21 +80,22 @@ class References:
                 found[some], squared[some] = nearest_plainly(*parts, k)
         return chosen, found, squared
 
+    @cached_property
     def _table(self) -> Table:
-        table: Table = self._made("table", lambda: Table.read(self.frame))
-        return table
+        return Table.read(self.frame)
 
+    @cached_property
     def _known(self) -> list[dict[Any, int]]:
-        """Return the codes of each category column's values."""
+        """The codes of each category column's values."""
+        table = self._table
+        columns = table.category_columns[self.metric.categories].tolist()
+        values = (table.store.values(column, table.distinct(column)) for column in columns)
+        return [{value: code for code, value in enumerate(one)} for one in values]
 
-        def number() -> list[dict[Any, int]]:
-            table = self._table()
-            columns = table.category_columns[self.metric.categories].tolist()
-            values = (table.store.values(column, table.distinct(column)) for column in columns)
-            return [{value: code for code, value in enumerate(one)} for one in values]
-
-        known: list[dict[Any, int]] = self._made("known", number)
-        return known
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        """The strata and their indexes, as far as a search has needed them."""
+        return {}
 
     def _space(self, table: Table, rows: Ints) -> tuple[Floats, Codes]:
         """Return rows of another table as numbers and as the codes of the references.
@@ -111,7 +105,7 @@ class References:
         numbers = self.metric.numbers(table, rows)
         codes = np.empty((len(rows), len(self.metric.categories)), dtype=np.int32)
         columns = table.category_columns[self.metric.categories].tolist()
-        for k, (column, known) in enumerate(zip(columns, self._known(), strict=True)):
+        for k, (column, known) in enumerate(zip(columns, self._known, strict=True)):
             values = table.store.values(column, table.distinct(column))
             # The last place is for a missing value, whose code is -1.
             now = np.array([*(known.get(value, len(known)) for value in values), -1], dtype=np.int32)
@@ -120,33 +114,28 @@ class References:
 
     def _stratum(self, label: int, group: int) -> tuple[Ints, Floats, Codes]:
         """Return the references of a stratum, by position, as numbers and as codes."""
-
-        def gather() -> tuple[Ints, Floats, Codes]:
+        found: tuple[Ints, Floats, Codes] | None = self._made.get((label, group))
+        if found is None:
+            # Two threads may make it both, and it is the same.
             of_group = self.side == 1 if group < 0 else self.group == group
-            chosen = np.flatnonzero((self.label == label) & of_group)
-            table = self._table()
-            return chosen, self.metric.numbers(table, chosen), table.codes[chosen][:, self.metric.categories]
-
-        found: tuple[Ints, Floats, Codes] = self._made(("stratum", label, group), gather)
+            chosen, table = np.flatnonzero((self.label == label) & of_group), self._table
+            found = chosen, self.metric.numbers(table, chosen), table.codes[chosen][:, self.metric.categories]
+            self._made[label, group] = found
         return found
 
     def _index(self, label: int, group: int, holes: Bools) -> Any:
         """Return the blocks of a stratum."""
         from fairshap._kernels.neighbors.search import Index
 
-        def build() -> Index:
+        key = label, group, holes.tobytes()
+        found = self._made.get(key)
+        if found is None:
             _, numbers, codes = self._stratum(label, group)
             # A missing category and an unknown one beside those that are known.
-            sizes = np.array([len(known) + 2 for known in self._known()], dtype=np.int64)
-            return Index(numbers, codes, holes, self.metric.costs, sizes, len(numbers))
-
-        return self._made(("index", label, group, holes.tobytes()), build)
-
-    def _made(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is made once; two threads may make it both, and it is the same."""
-        if key not in self._indexes:
-            self._indexes[key] = make()
-        return self._indexes[key]
+            sizes = np.array([len(known) + 2 for known in self._known], dtype=np.int64)
+            found = Index(numbers, codes, holes, self.metric.costs, sizes, len(numbers))
+            self._made[key] = found
+        return found
 
 
 def compact(frame: pd.DataFrame) -> pd.DataFrame:
@@ -180,10 +169,7 @@ def _keep_rare(table: Table, order: Ints, most: int, kept: Bools) -> None:
         codes = table.codes[order, column].astype(np.int64) + 1
         counts = np.bincount(codes)
         # Where each row stands among those of its category.
-        by_code = np.argsort(codes, kind="stable")
-        starts = np.cumsum(counts) - counts
-        place = np.empty(len(codes), dtype=np.int64)
-        place[by_code] = np.arange(len(codes)) - starts[codes[by_code]]
+        place = pd.Series(codes).groupby(codes).cumcount().to_numpy()
         # A category keeps rows up to its fair share.
         few = np.flatnonzero(place < max(1, most // (table.codes.shape[1] * np.count_nonzero(counts))))
         wanted.append((counts[codes[few]], few))

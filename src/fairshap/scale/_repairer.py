@@ -18,6 +18,7 @@ from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._explain import explain_risk
 from fairshap.attribution._explanation import Options
 from fairshap.edits import EditConstraints, Edits, Selector
+from fairshap.edits._ledger import to_text
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import ColumnError, InputError
 from fairshap.matching import MatchPlan, NearestMatcher
@@ -29,6 +30,18 @@ from fairshap.scale._sums import Judged, Sums
 _NEAR = 1e-6
 # The rows that are asked for decisions where scores may tell them.
 _ASKED = 1000
+#: The column that holds a row's edits until they are taken apart.
+EDITS = "__fairshap_edits"
+#: An edit: the column, the old and the new value as text with their types, the Shapley value, the reference.
+FIELDS = {
+    "column": pa.string(),
+    "old": pa.string(),
+    "new": pa.string(),
+    "phi": pa.float64(),
+    "reference": pa.int64(),
+    "old_type": pa.string(),
+    "new_type": pa.string(),
+}
 
 
 class RepairedBatch(NamedTuple):
@@ -326,6 +339,24 @@ class Repairer:
                 "fitted table, but not in both. Give it the same type.",
                 parameter="batch",
             )
+
+
+def with_edits(batch: Any, repairer: Repairer) -> Any:
+    """Return a repaired batch, a frame or an Arrow table, with the edits of each row as a last column."""
+    rows: list[list[dict[str, Any]]] = [[] for _ in range(len(batch))]
+    X = batch
+    if len(batch):
+        X, edits, _ = repairer.repair(batch, n_jobs=1)
+        for k, row in enumerate(edits.row.tolist()):
+            (old_type, old), (new_type, new) = to_text(edits.old[k]), to_text(edits.new[k])
+            values = str(edits.column[k]), old, new, float(edits.phi[k]), int(edits.reference[k])
+            rows[row].append(dict(zip(FIELDS, (*values, old_type, new_type), strict=True)))
+    if isinstance(batch, pd.DataFrame):
+        cells = np.empty(len(batch), dtype=object)
+        cells[:] = rows
+        return X.assign(**{EDITS: cells})
+    kind = pa.list_(pa.struct(list(FIELDS.items())))
+    return X.append_column(EDITS, pa.array(rows, type=kind))
 
 
 def conform(frame: pd.DataFrame, dtypes: "pd.Series[Any]") -> pd.DataFrame:

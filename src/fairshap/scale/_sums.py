@@ -152,10 +152,8 @@ class Sums:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain lists and numbers, for JSON."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()
-        }
+        plain = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Sums":
