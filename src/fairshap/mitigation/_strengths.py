@@ -13,13 +13,13 @@ fit.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from fairshap._crossval.measures import is_compared
-from fairshap._messages import check_choice, check_number, is_number, listing
+from fairshap._messages import check_number, is_number, listing
 from fairshap._typing import Bools, Floats, Ints, Sides
 from fairshap.exceptions import InputError
 from fairshap.metrics import rates
@@ -51,11 +51,6 @@ class Limits:
     accuracy: float
     auc: float
     margin: float = 0.5
-
-
-def check_minimize(minimize: Any) -> None:
-    """Raise an error unless it is known which gap to make small."""
-    check_choice(minimize, "minimize", get_args(Minimize))
 
 
 def read_strengths(strengths: Any) -> Floats | None:

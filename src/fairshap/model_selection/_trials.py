@@ -243,7 +243,7 @@ def _train_correction(model: ProxyCorrection, rows: TrainingRows) -> Trained:
     known: Any = SimpleNamespace(
         table=learner.table,
         remover=learner.remover,
-        target=learner.target,
+        problem=learner.problem,
         fit=lambda _: rows.share(("joint model", *one.key), lambda: learner.fit(everyone)),
     )
     return Trained(one.search._finish(known, *one.posteriors(rows)))
