@@ -73,6 +73,7 @@ class Ranking:
         self.names = evaluation.names
         self.measures = evaluation.measures
         self.share = evaluation.share
+        self.minimize = minimize
         self.limits = Limits() if limits is None else limits
         self.complexity = np.zeros(len(self.names)) if complexity is None else np.asarray(complexity)
         #: The measure that the limit is on, signed so that more is better.

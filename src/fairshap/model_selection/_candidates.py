@@ -190,11 +190,8 @@ class Maker:
     @property
     def _priced(self) -> tuple[str, ...]:
         """The gaps that strengths are given for."""
-        return (
-            ("demographic_parity",)
-            if self._aim == "demographic_parity"
-            else ("demographic_parity", "equal_opportunity")
-        )
+        gaps = ("demographic_parity", "equal_opportunity")
+        return gaps[:1] if self._aim == gaps[0] else gaps
 
     def _searched(self, drop: float) -> dict[str, Any]:
         return {**self._seeded, "minimize": self._aim, "max_accuracy_drop": drop}
@@ -261,11 +258,10 @@ class Maker:
         if find_spec("fairlearn") is None:
             return []
         made, params = [], {**self._seeded, "constraint": self._aim}
-        reduction = "Train under a constraint (fairlearn's {})"
-        for eps in _TOLERANCES[:1]:
-            model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
-            said = reduction.format("ExponentiatedGradient")
-            made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
+        reduction, eps = "Train under a constraint (fairlearn's {})", _TOLERANCES[0]
+        model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
+        said = reduction.format("ExponentiatedGradient")
+        made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
         model = ReductionClassifier(self._estimator, **params, method="grid_search", grid_size=10)
         made.append(self._one("grid search", model, reduction.format("GridSearch")))
         # Two rates can be made equal, and no more be held within a tolerance.
