@@ -6,8 +6,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap._kernels.trees.margins import tabulate_margins
 from fairshap._kernels.trees.paths import MOST_PLAYERS
+from fairshap._kernels.trees.sums import tabulate_margins
 from fairshap._messages import in_threads
 from fairshap._models import NotNativeError
 from fairshap._models.composition import compose
