@@ -18,7 +18,7 @@ from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Mitigator, RowWeigher, read_rows
-from fairshap.mitigation._posteriors import Calibration, Learner, RepairRows, two_labels
+from fairshap.mitigation._posteriors import Calibration, JointModel, Learner, RepairRows, two_labels
 from fairshap.mitigation._removal import remover_for
 from fairshap.mitigation._strengths import (
     PRICED,
@@ -322,9 +322,16 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
         """Choose the strengths on folds, and fit the three models on the whole table."""
         problem = self._read(X, y, sensitive_features, sample_weight)
         learner = self._learner(problem)
-        return self._finish(learner, *learner.cross_fit(self.n_folds, draw_seed(self.random_state)))
+        fit_all = partial(learner.fit, np.arange(problem.own.n_rows))
+        return self._finish(learner, fit_all, *learner.cross_fit(self.n_folds, draw_seed(self.random_state)))
 
-    def _finish(self, learner: Learner, posteriors: Posteriors, calibration: Calibration) -> Self:
+    def _finish(
+        self,
+        learner: Learner,
+        fit_all: Callable[[], JointModel],
+        posteriors: Posteriors,
+        calibration: Calibration,
+    ) -> Self:
         """Choose by posteriors that are known, and fit on the whole table."""
         strengths = self._strengths(posteriors)
         weights = rule_weights(strengths, posteriors.shares)
@@ -332,7 +339,7 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
         self.rule_weights_ = weights[::-1]
         scores = {"before": posteriors.margins(), "after": posteriors.margins(weights)}
         self._measured = posteriors.measured(scores)
-        self.model_ = replace(learner.fit(np.arange(learner.table.n_rows)), calibration=calibration)
+        self.model_ = replace(fit_all(), calibration=calibration)
         self.n_fits_ = 3 * self.n_folds + 3
         self._remover, self._labels = learner.remover, two_labels(learner.problem.y)
         self.classes_: NDArray[Any] = np.sort(self._labels)

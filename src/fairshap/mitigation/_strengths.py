@@ -30,11 +30,7 @@ Minimize: TypeAlias = Literal["demographic_parity", "equal_opportunity", "equali
 PRICED = ("demographic_parity", "equal_opportunity", "predictive_equality")
 
 # The two prices that are searched; the third is 0.
-_PLANE = {
-    "demographic_parity": (0, 1),
-    "equal_opportunity": (0, 1),
-    "equalized_odds": (1, 2),
-}
+_PLANE = {"demographic_parity": (0, 1), "equal_opportunity": (0, 1), "equalized_odds": (1, 2)}
 # The largest strength that is tried, the steps of the first grid on either side of 0, and of those around
 # the best point.
 _MOST, _STEPS, _FINER = 2.0, 20, 5

@@ -79,9 +79,9 @@ class Maker:
     def make(self, candidates: Any, is_blind: bool) -> list[Candidate]:
         """Return all candidates, the baseline first; beside it only those that predict blindly, if asked."""
         made = [self._one("baseline", MitigatedClassifier(None, self._estimator), "Keep the model as it is")]
+        made += self._dropped()
         if isinstance(candidates, Mapping):
             models = {name: as_classifier(one, self._estimator) for name, one in candidates.items()}
-            made += self._dropped()
             made += [self._one(name, model, f"Take {name!r}") for name, model in models.items()]
         else:
             names = FAMILIES if candidates is None else candidates
@@ -93,7 +93,6 @@ class Maker:
                 )
             for name in names:
                 check_choice(name, "candidates", FAMILIES)
-            made += self._dropped()
             for name in FAMILIES:
                 made += getattr(self, f"_{name}")() if name in names else []
         if len({one.name for one in made}) < len(made):
@@ -136,7 +135,8 @@ class Maker:
             # As in ``evaluate``, reweighing by itself keeps the column.
             name = f"drop the column, {name}"
         model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
-        return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
+        said = f"Drop the sensitive column and {action}" if drop else action[0].upper() + action[1:]
+        return self._one(name, model, said)
 
     def _dropped(self) -> list[Candidate]:
         if self.is_beside:
@@ -275,7 +275,3 @@ class Maker:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

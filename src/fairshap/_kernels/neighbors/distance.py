@@ -98,12 +98,7 @@ def is_large(sizes: list[tuple[int, int]], n_columns: int) -> bool:
 
 
 def squared_distances(
-    numbers: Floats,
-    codes: Codes,
-    other_numbers: Floats,
-    other_codes: Codes,
-    holes: Bools,
-    costs: Costs,
+    numbers: Floats, codes: Codes, other_numbers: Floats, other_codes: Codes, holes: Bools, costs: Costs
 ) -> Floats:
     """Return the squared distances of rows to others, as many as their shapes make without the last axis.
 
