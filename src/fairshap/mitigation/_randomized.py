@@ -219,14 +219,13 @@ class ReductionClassifier(RandomizedClassifier):
         check_choice(self.method, "method", ("exponentiated_gradient", "grid_search"))
         is_grid = self.method == "grid_search"
         reductions = import_fairlearn("reductions", type(self).__name__)
-        problem, labels, group = self._read(X, y, sensitive_features)
+        problem, positive, group = self._read(X, y, sensitive_features)
         if is_grid:
             group = np.where(group > 0, 1, group)
-        self._remover = None
-        if not problem.added:
-            self._remover = remover_for(self, self.estimator, problem.own.native)
+        own = problem.own.native
+        self._remover = None if problem.added else remover_for(self, self.estimator, own)
         used = np.flatnonzero(group >= 0)
-        rows, labels = _safe_indexing(problem.own.native, used), labels[used] * 1
+        rows, labels = _safe_indexing(own, used), positive[used] * 1
         if self._remover is not None:
             rows = self._remover.transform(rows)
         weighing = Weighing.of(self.estimator, rows, labels)
@@ -235,12 +234,12 @@ class ReductionClassifier(RandomizedClassifier):
                 f"{weighing.trouble}, and a reduction weighs the rows. Use an estimator that takes weights."
             )
         member = _Member(self.estimator, rows, weighing)
-        bound = {} if is_grid else {"difference_bound": self.eps}
-        moment = getattr(reductions, _MOMENTS[self.constraint])(**bound)
+        moment = getattr(reductions, _MOMENTS[self.constraint])
         if is_grid:
-            search = reductions.GridSearch(member, moment, grid_size=self.grid_size)
+            search = reductions.GridSearch(member, moment(), grid_size=self.grid_size)
         else:
-            search = reductions.ExponentiatedGradient(member, moment, max_iter=self.max_iter)
+            bounded = moment(difference_bound=self.eps)
+            search = reductions.ExponentiatedGradient(member, bounded, max_iter=self.max_iter)
         numbers = np.arange(len(used))[:, None]
         with warnings.catch_warnings():
             # What fairlearn does with pandas is not the user's to mend.
@@ -418,7 +417,7 @@ class ThresholdClassifier(RandomizedClassifier):
     def fit(self, X: Native, y: Any) -> "ThresholdClassifier":
         """Train the classifier and find the thresholds."""
         self._check()
-        problem, labels, group = self._read(X, y)
+        problem, positive, group = self._read(X, y)
         self._seed = draw_seed(self.random_state)
         table, target = problem.own, problem.y
         self.estimator_ = fit_model(self.estimator, table.native, target.values, table=table)
@@ -439,9 +438,8 @@ class ThresholdClassifier(RandomizedClassifier):
                 self.n_fits_ += 1
         used = group >= 0
         find = _by_fairlearn if self.method == "fairlearn" else _by_error_parity
-        self.thresholds_ = find(
-            scores[used], labels[used] * 1, group[used], _NAMES[self.constraint], self.tol
-        )
+        labels, name = positive[used] * 1, _NAMES[self.constraint]
+        self.thresholds_ = find(scores[used], labels, group[used], name, self.tol)
         self._known = KnownGroups(problem, group)
         return self
 
