@@ -21,9 +21,10 @@ from fairshap._typing import Ints, Native
 from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import FairshapError, InputError, ModelError, PooledGroupsWarning, WeightsWarning
-from fairshap.mitigation import ParityWeigher, Reweigher, SensitiveRemover
+from fairshap.mitigation import ParityWeigher, Reweigher
+from fairshap.mitigation._base import Trainer
 from fairshap.mitigation._posteriors import RepairRows
-from fairshap.mitigation._training import Trainer
+from fairshap.mitigation._removal import remover_for
 
 
 class _FairSHAPPredictor(Routed, Trainer):
@@ -70,8 +71,7 @@ class _FairSHAPPredictor(Routed, Trainer):
         # The repair has said it of the same table.
         with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
             if self.drop_sensitive and sensitive_features is None:
-                remover = SensitiveRemover(sensitive=repair.sensitive, privileged=repair.privileged)
-                self._remover = remover.fit_for(estimator, X)
+                self._remover = remover_for(repair, estimator, X)
             if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
                 beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
                 self.weights_ = self._fit_weigher(weigher, repair, X_fair, values, beside)

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fairshap import FairSHAP, FairSHAPClassifier
 from fairshap._crossval import CrossValidation
-from fairshap._crossval.training import Fold
+from fairshap._crossval.trials import Fold
 from fairshap.exceptions import GroupError, InputError, SkippedWarning
 from fairshap.mitigation import (
     MitigatedClassifier,

@@ -16,7 +16,7 @@ from fairshap._crossval import GAPS, MEASURES, CrossValidation, Evaluation
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions, make_folds
 from fairshap._crossval.ranking import Limits, Ranking, on_front
-from fairshap._crossval.training import Fold
+from fairshap._crossval.trials import Fold
 from fairshap.exceptions import InputError, ModelError, SkippedWarning, TargetError
 from fairshap.mitigation import MitigatedClassifier, Reweigher
 from fairshap.model_selection import budget_curve, tune

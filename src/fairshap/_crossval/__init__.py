@@ -4,8 +4,15 @@ from fairshap._crossval.evaluation import Evaluation
 from fairshap._crossval.folds import judge, make_folds, shuffled_risk
 from fairshap._crossval.measures import GAPS, MEASURES, MIN_COMPARED
 from fairshap._crossval.ranking import MINIMIZE, SCORING
-from fairshap._crossval.training import Trained, TrainingRows, Trial, with_params
-from fairshap._crossval.trials import THRESHOLDS, CrossValidation, best_threshold
+from fairshap._crossval.trials import (
+    THRESHOLDS,
+    CrossValidation,
+    Trained,
+    TrainingRows,
+    Trial,
+    best_threshold,
+    with_params,
+)
 
 __all__ = [
     "GAPS",

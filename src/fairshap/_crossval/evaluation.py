@@ -84,23 +84,24 @@ class Measures:
         n, _, positive, *_ = self.counts[0].sum(axis=0)
         return float(max(positive, n - positive) / n)
 
+    @property
+    def by_model(self) -> Floats:
+        """The covariance of levels, shape (models, measures, models, measures)."""
+        return self.covariance.reshape(2 * self.values.shape)
+
     def only(self, models: Sequence[int]) -> "Measures":
         """Return the measures of some of the models."""
-        n, m = self.values.shape
-        covariance = self.covariance.reshape(n, m, n, m)[models][:, :, models].reshape([m * len(models)] * 2)
+        covariance = self.by_model[models][:, :, models].reshape([len(MEASURES) * len(models)] * 2)
         kept = ("values", "low", "high", "pairs", "counts", "floor", "risk_by_fold")
         return replace(self, covariance=covariance, **{name: getattr(self, name)[models] for name in kept})
 
     def changes(self) -> tuple[Floats, Floats, Floats]:
         """Return the difference of each model from the first, and the ends of its 95 % interval."""
-        n_models, n_measures = self.values.shape
-        by_model = self.covariance.reshape(n_models, n_measures, n_models, n_measures)
-        k = np.arange(n_measures)
-        own = by_model[:, k, :, k]  # measures, models, models
-        variance = np.array([np.diag(block) + block[0, 0] - 2 * block[0] for block in own]).T
-        variance = np.maximum(variance, 0) + np.maximum(self.floor, self.floor[:1])
+        k = np.arange(len(MEASURES))
+        own = self.by_model[:, k, :, k]  # measures, models, models
+        errors = [errors_from(0, block, floor) for block, floor in zip(own, self.floor.T, strict=True)]
         critical = np.where(k == _RISK, _risk_critical(self.risk_by_fold.shape[1]), critical_value())
-        change, half = self.values - self.values[:1], critical * np.sqrt(variance)
+        change, half = self.values - self.values[:1], critical * np.column_stack(errors)
         half[0] = 0
         return change, change - half, change + half
 
@@ -157,6 +158,15 @@ def _risk_covariance(rows: HeldOut, by_fold: Floats, sizes: Sequence[int]) -> Fl
     factor = 1 / n_folds + held_out / max(1.0, len(rows.true) - held_out)
     moves = by_fold - by_fold.mean(axis=1, keepdims=True)
     return np.asarray(moves @ moves.T / (n_folds - 1) * factor)
+
+
+def errors_from(one: int, covariance: Floats, floor: Floats) -> Floats:
+    """Return standard errors of the differences from one of several levels.
+
+    By the floors, few rows that differ do not pass for certainty.
+    """
+    variance = np.diag(covariance) + covariance[one, one] - 2 * covariance[one]
+    return np.asarray(np.sqrt(np.maximum(variance, 0) + np.maximum(floor, floor[one])))
 
 
 def _risk_critical(n_folds: int) -> float:

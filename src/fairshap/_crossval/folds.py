@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from fairshap._messages import check_count
 from fairshap._models import Risk, Scorer, risk_of_scores, sees_attribute
 from fairshap._problem import Problem, Target
 from fairshap._typing import Bools, Floats, Ints, Native, Sides
@@ -54,10 +55,8 @@ def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int 
     in every fold. By default there are fewer folds if a label of a group has fewer rows.
     """
     for name, number, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1)):
-        is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-        if number is not None and (not is_whole or number < least):
-            message = f"{name}={number!r} must be a whole number from {least} on, or None."
-            raise InputError(message, parameter=name)
+        if number is not None:
+            check_count(number, name, ", or None", least)
     n_rows, strata = len(side), strata_of(target, side)
     fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
     if n_repeats is None:

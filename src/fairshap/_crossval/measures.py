@@ -113,8 +113,21 @@ def _rate(rows: HeldOut, model: int, name: str, group: int | None = None, z: flo
         moved = (counted - value * among) / total
         return moved if group is None else np.where(rows.group[part] == group, moved, 0.0)
 
-    ends = wilson(value, _effective(value, total, moves), critical_value() if z is None else z)
-    return Estimate(value, *ends, 1 / (total + 2) ** 2, moves)
+    return _proportion(value, total, total, moves, z)
+
+
+def _proportion(
+    value: float, size: float, n: float, moves: Callable[[slice], Floats], z: float | None = None
+) -> Estimate:
+    """Return the estimate of a proportion that is as certain as one among ``size`` rows; there are n in all.
+
+    If rows are predicted several times, their means vary less: it is as certain as one among more rows.
+    """
+    if 0 < value < 1:
+        variance = float(np.sum(moves(slice(None)) ** 2))
+        size = value * (1 - value) / variance if variance > 0 else size
+    ends = wilson(value, size, critical_value() if z is None else z)
+    return Estimate(value, *ends, 1 / (n + 2) ** 2, moves)
 
 
 def _difference(one: Estimate, other: Estimate) -> Estimate:
@@ -125,17 +138,6 @@ def _difference(one: Estimate, other: Estimate) -> Estimate:
     ends = newcombe(one, other)
     floor = one.floor + other.floor
     return Estimate(one.value - other.value, *ends, floor, lambda part: moves(part) - less(part))
-
-
-def _effective(value: float, n: float, moves: Callable[[slice], Floats]) -> float:
-    """Return the number of independent rows with which a proportion would be as certain.
-
-    It is n, unless rows are predicted several times: their means vary less.
-    """
-    if not 0 < value < 1:
-        return n
-    variance = float(np.sum(moves(slice(None)) ** 2))
-    return value * (1 - value) / variance if variance > 0 else n
 
 
 def _balanced_accuracy(rows: HeldOut, model: int) -> Estimate:
@@ -163,9 +165,8 @@ def _auc(rows: HeldOut, model: int) -> Estimate:
     moved = np.zeros(len(rows.true))
     for at, _, others, placed in folds:
         moved[at] += (placed - value * others) / pairs
-    moves = moved.__getitem__
-    size = _effective(value, min(rows.true.sum(), np.sum(1 - rows.true)), moves)
-    return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
+    fewer = min(rows.true.sum(), np.sum(1 - rows.true))
+    return _proportion(value, fewer, len(moved), moved.__getitem__)
 
 
 def _average_precision(rows: HeldOut, model: int) -> Estimate:
@@ -189,9 +190,7 @@ def _average_precision(rows: HeldOut, model: int) -> Estimate:
         share, loss = (np.cumsum(part[::-1])[::-1] for part in (own / above, own * precision / above))
         level = float(own @ precision) / max(1.0, float(own.sum()))
         moved[at] += (true * (precision - level)[place] + true * share[place] - loss[place]) / n_positive
-    moves = moved.__getitem__
-    size = _effective(value, n_positive, moves)
-    return Estimate(value, *wilson(value, size, critical_value()), 1 / (len(moved) + 2) ** 2, moves)
+    return _proportion(value, n_positive, len(moved), moved.__getitem__)
 
 
 def _loss(rows: HeldOut, model: int, of: Callable[[Floats, Floats], Floats]) -> Estimate:
@@ -224,8 +223,7 @@ def _flips(rows: HeldOut, model: int) -> Estimate:
     n = int(known.sum())
     value = float(flips[known].mean())
     moved = np.where(known, flips - value, 0.0) / n
-    ends = wilson(value, _effective(value, n, moved.__getitem__), critical_value())
-    return Estimate(value, *ends, 1 / (n + 2) ** 2, moved.__getitem__)
+    return _proportion(value, n, n, moved.__getitem__)
 
 
 def _placements(positive: Bools, scores: Floats) -> Floats:

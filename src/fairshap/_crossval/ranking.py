@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairshap._crossval.evaluation import Evaluation
+from fairshap._crossval.evaluation import Evaluation, errors_from
 from fairshap._crossval.measures import MEASURES
 from fairshap._messages import check_choice, did_you_mean, is_number, listing
 from fairshap._typing import Bools, Floats
@@ -73,6 +73,7 @@ class Ranking:
         self.names = evaluation.names
         self.measures = evaluation.measures
         self.share = evaluation.share
+        self.minimize = minimize
         self.limits = Limits() if limits is None else limits
         self.complexity = np.zeros(len(self.names)) if complexity is None else np.asarray(complexity)
         #: The measure that the limit is on, signed so that more is better.
@@ -83,11 +84,6 @@ class Ranking:
     def _signed(self, name: str) -> Floats:
         level = self.measures.values[:, _NAMES.index(name)]
         return np.asarray(level if MEASURES[name].higher_is_better else -level)
-
-    def _covariance(self, columns: Sequence[int]) -> Floats:
-        """Return the covariance of some measures, shape (models, measures, models, measures)."""
-        n, m = len(self.names), len(MEASURES)
-        return np.asarray(self.measures.covariance.reshape(n, m, n, m)[:, columns][:, :, :, columns])
 
     def _relative(self, weights: Mapping[str, float]) -> tuple[Floats, Floats, Floats]:
         """Return the weighted mean of measures relative to the baseline's, its covariance and its floor.
@@ -102,12 +98,13 @@ class Ranking:
         share = np.array(list(weights.values())) / sum(weights.values())
         value = np.nan_to_num(ratio, nan=1.0) @ share
         slope = np.where(np.isnan(ratio), 0.0, share / unit)
-        covariance = np.einsum("ia,iajb,jb->ij", slope, self._covariance(columns), slope)
+        own = self.measures.by_model[:, columns][:, :, :, columns]
+        covariance = np.einsum("ia,iajb,jb->ij", slope, own, slope)
         return value, covariance, np.sum(slope**2 * self.measures.floor[:, columns], axis=1)
 
     def errors(self, one: int) -> Floats:
         """Return the standard error of the difference of each candidate from one of them."""
-        found = _errors(self.covariance, one, self.floor)
+        found = errors_from(one, self.covariance, self.floor)
         found[one] = 0
         return found
 
@@ -131,8 +128,8 @@ class Ranking:
         # What is best at the edge of the limits may be beyond them in the end.
         among = eligible & self.is_allowed()
         for name, most in self.limits.drops:
-            level, column = self._signed(name), [_NAMES.index(name)]
-            errors = _errors(self._covariance(column)[:, 0, :, 0], 0, self.measures.floor[:, column[0]])
+            level, k = self._signed(name), _NAMES.index(name)
+            errors = errors_from(0, self.measures.by_model[:, k, :, k], self.measures.floor[:, k])
             excess = level[0] - level - most
             beaten |= excess > _SURE * errors
             among &= ~(excess > -_SURE * errors)
@@ -168,12 +165,6 @@ def on_front(value: Floats, performance: Floats) -> Bools:
     better = (value[None] <= value[:, None]) & (performance[None] >= performance[:, None])
     better &= (value[None] < value[:, None]) | (performance[None] > performance[:, None])
     return np.asarray(~better.any(axis=1))
-
-
-def _errors(covariance: Floats, one: int, floor: Floats) -> Floats:
-    """Return standard errors of differences; few rows that differ do not pass for certainty."""
-    variance = np.diag(covariance) + covariance[one, one] - 2 * covariance[one]
-    return np.asarray(np.sqrt(np.maximum(variance, 0) + np.maximum(floor, floor[one])))
 
 
 def check_minimize(minimize: Any) -> None:

@@ -1,30 +1,128 @@
-"""The game of a model that is made of models: what its parts add up is tabulated, and joined as they are."""
+"""The games of models that are sums: linear ones, and those made of models, whose parts add up."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.special import expit
 
+from fairshap._kernels.linear import FEW, MARGIN, MOST, Sums, gauss_rules, solve_sums
 from fairshap._kernels.shapley import AllCoalitions
-from fairshap._kernels.trees.margins import tabulate_margins
+from fairshap._kernels.trees.ensemble import coalition_weights
 from fairshap._kernels.trees.paths import MOST_PLAYERS
-from fairshap._messages import in_threads
+from fairshap._kernels.trees.sums import tabulate_margins
+from fairshap._messages import Progress, in_threads
 from fairshap._models import NotNativeError
 from fairshap._models.composition import compose
-from fairshap._models.linear import LinearTable
+from fairshap._models.linear import LinearTable, read_linear
 from fairshap._models.probing import RankedTable
 from fairshap._models.scorer import risk_of_scores
 from fairshap._typing import Bools, Floats, Ints
-from fairshap.attribution._calls import Game, Job, in_parts
+from fairshap.attribution._calls import Game, Job, Rows, in_parts
 from fairshap.attribution._trees import make_walkers
 
+# The cells of a part of the pairs of a linear model: 2 Mi numbers are 16 MiB.
+_LINEAR_CELLS = 1 << 21
 # The margins that a thread holds at a time, and of how many pairs at most, so that all threads have some:
 # 512 Ki of them are 4 MiB. And the values of a batch.
 _CELLS, _PAIRS, _BATCH = 1 << 19, 1 << 10, 1 << 22
 
 
+class LinearGame:
+    """The games of a :class:`~fairshap.attribution._calls.Game` through a linear model's weights."""
+
+    def __init__(self, game: Game, n_jobs: int | None) -> None:
+        problem = game.risk.problem
+        self.table = read_linear(game.risk.scorer, problem.table)
+        self.is_logistic = game.risk.scorer.has_probabilities
+        self.groups, self.columns = problem.groups, list(problem.columns)
+        self.rows, self.references = game.rows, game.references
+        self.n_threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+        self.parts = in_parts(np.arange(len(self.rows)), _LINEAR_CELLS // self.table.terms[:, 0].size)
+        self.is_player = _is_player(game)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the games are sums: what is explained is the output itself, and there is no link."""
+        return not (self.is_logistic or self.groups.contrasts)
+
+    def solve(self, rows: Rows, progress: Progress) -> Ints:
+        """Add the values of all pairs to their rows; return the pairs that could not be solved."""
+        n_players = self.is_player.shape[1]
+        rules = coalition_weights(min(n_players, MOST)), *gauss_rules(n_players)
+        results: dict[int, tuple[Any, ...]] = {}
+
+        def solve_part(part: Ints) -> tuple[Any, ...]:
+            phi, (full, empty) = np.zeros((len(part), n_players)), np.empty((2, len(part)))
+            solved, sums = np.full(len(part), fill_value=True), self._sums(part)
+            if self.is_additive:
+                phi = np.tensordot(sums.shares, sums.steps, axes=1)
+                empty = sums.shares @ sums.level
+                full = empty + phi.sum(axis=1)
+            else:
+                solve_sums(sums, FEW, *rules, phi, full, empty, solved)
+            phi = phi[solved]
+            pair, active = np.nonzero(phi)
+            counts = np.bincount(pair, minlength=len(phi))
+            values = counts, active, phi[pair, active], full[solved], empty[solved]
+            return part[~solved], part[solved], *values
+
+        def keep(item: tuple[Ints, ...], result: tuple[Any, ...]) -> None:
+            results[int(item[0][0])] = result
+            progress.advance(len(item[0]), len(item[0]))
+
+        in_threads(solve_part, [(part,) for part in self.parts], self.n_threads, keep)
+        left = [np.empty(0, dtype=np.int64)]
+        # In the order of the pairs, in which the values of a row are summed.
+        for _, (unsolved, *values) in sorted(results.items()):
+            rows.add(*values)
+            left.append(unsolved)
+        return np.concatenate(left)
+
+    def without(self, taken: Bools) -> Floats:
+        """Return v of one coalition for each pair: all players but those taken, shape (pairs, players)."""
+        risks = np.empty(len(self.rows))
+        for part in self.parts:
+            sums = self._sums(part)
+            margins = sums.level + np.where(taken[part], 0.0, sums.steps).sum(axis=2)
+            outputs = margins[:, :, None] + sums.shifts
+            scores = np.tensordot(sums.shares, expit(outputs) if sums.is_logistic else outputs, axes=1)
+            risks[part] = risk_of_scores(self.groups, scores.T)
+        return risks
+
+    def _sums(self, part: Ints) -> Sums:
+        """Return the margins of some pairs."""
+        own, other = (self.table.terms[:, at[part]] for at in (self.rows, self.references))
+        owners = self.rows[part] if self.groups.by_row else np.zeros(1, dtype=np.int64)
+        donors = self.groups.donors[owners]
+        # What the attribute's values add, shape (components, rows, alternatives).
+        shifts = self.table.terms[:, donors.ravel()][:, :, self.columns].sum(axis=2)
+        shifts = shifts.reshape(len(shifts), *donors.shape)
+        steps, contrasts = (own - other) @ self.is_player, self.groups.contrasts
+        without: Floats = np.delete(other, self.columns, axis=2)
+        level = without.sum(axis=2) + self.table.constants[:, None]
+        if self.is_logistic and not contrasts:
+            # The output is the gap to one that is 0 for all coalitions, so far below are its margins.
+            highest = level + np.maximum(steps, 0.0).sum(axis=2)
+            below = np.maximum(highest + MARGIN, 1.0)
+            shifts, contrasts = np.stack([np.zeros_like(below), -below], axis=2), ((0, 1),)
+        return Sums(
+            steps=steps,
+            level=level,
+            shifts=shifts,
+            shares=np.full(len(own), 1.0 / len(own)),
+            contrasts=np.array(contrasts, dtype=np.int64),
+            is_mean=self.groups.is_mean,
+            is_logistic=self.is_logistic,
+        )
+
+
 class ComposedGame:
-    """The games of a :class:`~fairshap.attribution._calls.Game` through the parts of the model."""
+    """The games of a :class:`~fairshap.attribution._calls.Game` through the parts of a model made of models.
+
+    What its parts add up is tabulated, and joined as they are.
+    """
 
     def __init__(self, game: Game, n_jobs: int | None) -> None:
         risk, players = game.risk, game.players
@@ -148,16 +246,12 @@ class _LinearTables:
     """The margins of a linear model, for all coalitions of a pair or for some."""
 
     def __init__(self, part: LinearTable, game: Game) -> None:
-        players = game.players
         self.n_margins = len(part.terms)
         self.constants = part.constants
         columns = list(game.risk.problem.columns)
         #: What the attribute adds, shape (margins, rows), and what each player does, with players at the end.
         self.of_attribute = part.terms[:, :, columns].sum(axis=2)
-        is_player = np.zeros((part.terms.shape[2], len(players.names)))
-        is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
-        is_player[columns] = 0.0
-        self.of_player = part.terms @ is_player
+        self.of_player = part.terms @ _is_player(game)
 
     def find_active(self, rows: Ints, references: Ints, active: Bools) -> None:
         """Mark the players whose terms differ."""
@@ -180,3 +274,12 @@ class _LinearTables:
                     sums = np.concatenate([sums, sums + step[:, None]], axis=1)
             level = other.sum(axis=1) + self.constants[k]
             table[:] = (sums + level[:, None])[:, None] + self.of_attribute[k][donors][:, :, None]
+
+
+def _is_player(game: Game) -> Floats:
+    """Return which columns are each player's; the attribute, and what is beside the table, is nobody's."""
+    problem, players = game.risk.problem, game.players
+    is_player = np.zeros((len(problem.table.names), len(players.names)))
+    is_player[np.arange(len(players.of_column)), players.of_column] = 1.0
+    is_player[list(problem.columns)] = 0.0
+    return is_player

@@ -20,8 +20,7 @@ from fairshap.exceptions import InputError, ModelError
 from fairshap.matching import MatchPlan
 
 if TYPE_CHECKING:
-    from fairshap.attribution._composed import ComposedGame
-    from fairshap.attribution._linear import LinearGame
+    from fairshap.attribution._composed import ComposedGame, LinearGame
     from fairshap.attribution._trees import TreeGame
 
 # 2^20 coalitions of one pair are 8 MiB of values and seconds of model calls.
@@ -205,8 +204,7 @@ def native_game(
         return None, "model calls: the table is small"
     from fairshap._models.encoded import EncodedRisk
     from fairshap._models.linear import is_linear
-    from fairshap.attribution._composed import ComposedGame
-    from fairshap.attribution._linear import LinearGame
+    from fairshap.attribution._composed import ComposedGame, LinearGame
     from fairshap.attribution._trees import TreeGame
 
     reason: NotNativeError | None = None

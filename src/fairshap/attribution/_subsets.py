@@ -117,7 +117,7 @@ def replay(explanation: Explanation, rows: Ints, taken: Bools) -> tuple[Floats, 
 
         return _by_trees((TreeGame if route == "trees" else ComposedGame)(game, n_jobs), taken)
     if route == "weights":
-        from fairshap.attribution._linear import LinearGame
+        from fairshap.attribution._composed import LinearGame
 
         ask = LinearGame(game, n_jobs).without
     return ask(np.zeros_like(taken)), ask(taken)

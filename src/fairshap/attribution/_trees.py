@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fairshap._kernels.trees.additive import solve_additive
 from fairshap._kernels.trees.ensemble import Walker, active_counts, coalition_weights, make_walker
 from fairshap._kernels.trees.pairs import choose_players, coalition_risks, count_players, solve_pairs
 from fairshap._kernels.trees.paths import MOST_PLAYERS
+from fairshap._kernels.trees.sums import solve_additive
 from fairshap._messages import Progress, in_threads
 from fairshap._models import NotNativeError
 from fairshap._models.probing import RankedTable, rank_table

@@ -8,8 +8,13 @@ import numpy as np
 
 from fairshap._display import histogram, panel
 from fairshap._frames import Library, Table, make_frame
-from fairshap._kernels.neighbors.distance import MISMATCH, Costs, mean_and_scale, squared_distances
-from fairshap._kernels.neighbors.onehot import without_one_hot
+from fairshap._kernels.neighbors.distance import (
+    MISMATCH,
+    Costs,
+    mean_and_scale,
+    squared_distances,
+    without_one_hot,
+)
 from fairshap._problem import Groups, Problem, Target
 from fairshap._typing import Bools, Codes, Floats, Ints, Native
 from fairshap.exceptions import InputError

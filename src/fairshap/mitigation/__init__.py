@@ -36,10 +36,9 @@ sample_weight : array-like, optional
 
 from fairshap.mitigation._classifier import MitigatedClassifier
 from fairshap.mitigation._parity import ParityWeigher, ProxyCorrection
-from fairshap.mitigation._reductions import ReductionClassifier
+from fairshap.mitigation._randomized import ReductionClassifier, ThresholdClassifier
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
 from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
-from fairshap.mitigation._thresholds import ThresholdClassifier
 
 __all__ = [
     "SensitiveRemover",

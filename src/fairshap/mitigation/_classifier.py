@@ -12,8 +12,8 @@ from fairshap._models import Weighing, fit_weighted, repeats_of
 from fairshap._problem import Target, check_weights
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, ModelError
-from fairshap.mitigation._removal import SensitiveRemover
-from fairshap.mitigation._training import Trainer
+from fairshap.mitigation._base import Trainer
+from fairshap.mitigation._removal import SensitiveRemover, remover_for
 
 
 class MitigatedClassifier(ClassifierMixin, Trainer):
@@ -98,8 +98,7 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
                 f"to predict as they are, not with {type(method).__name__}. Use SensitiveRemover.",
                 parameter="drop_sensitive",
             )
-        remover = SensitiveRemover(sensitive=method.sensitive, privileged=method.privileged)
-        return remover.fit_for(self.estimator, X)
+        return remover_for(method, self.estimator, X)
 
     def _check_weighing(self, weighing: Weighing, weights: Floats, has_counterfactuals: bool) -> None:
         """Raise an error if the estimator ignores the mitigation's weights; warn if rows can be repeated."""

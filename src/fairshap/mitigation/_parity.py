@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,14 +12,14 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairshap._crossval.trials import draw_seed
-from fairshap._messages import check_count
+from fairshap._messages import check_choice, check_count
 from fairshap._models import default_estimator
 from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
-from fairshap.mitigation._base import Mitigator, RowWeigher
-from fairshap.mitigation._posteriors import Calibration, Learner, RepairRows, two_labels
-from fairshap.mitigation._removal import SensitiveRemover
+from fairshap.mitigation._base import Mitigator, RowWeigher, read_rows
+from fairshap.mitigation._posteriors import Calibration, JointModel, Learner, RepairRows, two_labels
+from fairshap.mitigation._removal import remover_for
 from fairshap.mitigation._strengths import (
     PRICED,
     Judge,
@@ -27,14 +27,12 @@ from fairshap.mitigation._strengths import (
     Minimize,
     Posteriors,
     check_drop,
-    check_minimize,
     margins,
     read_strengths,
     rule_weights,
     search,
     shares_of,
 )
-from fairshap.mitigation._training import read_rows
 
 #: Returns the out-of-fold margins of models that are trained with weights.
 Retrain: TypeAlias = Callable[[Floats], Floats]
@@ -77,17 +75,15 @@ class _ParitySearch(Mitigator):
 
     def _read(self, X: Native, y: Any, sensitive_features: Any, sample_weight: Any) -> Problem:
         """Return the problem, after a check of the parameters."""
-        check_minimize(self.minimize)
+        check_choice(self.minimize, "minimize", get_args(Minimize))
         check_count(self.n_folds, "n_folds", "", least=2)
         beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         return self._problem(X, y=y, **beside, positive=self.positive, is_quantity=False)
 
     def _learner(self, problem: Problem, repair: RepairRows | None = None) -> Learner:
         """Return what fits the models, without the sensitive columns of the table; see Learner."""
-        estimator, remover = self._estimator(), None
-        if not problem.added:
-            remover = SensitiveRemover(sensitive=self.sensitive, privileged=self.privileged)
-            remover.fit_for(estimator, problem.own.native)
+        estimator = self._estimator()
+        remover = None if problem.added else remover_for(self, estimator, problem.own.native)
         return Learner.read(estimator, problem, remover, repair)
 
     @property
@@ -255,16 +251,11 @@ class _Strata:
         self.label = np.asarray(problem.y.values == self.labels[1]).astype(np.int64)
         self.shares = shares_of(self.side, self.label == 1, self.given)
 
-    def weights(self, strengths: Floats) -> Floats:
-        """Return the weights of the rule at some strengths, none of them negative."""
+    def factors(self, strengths: Floats) -> Floats:
+        """Return what weights are multiplied by at some strengths, so that their sum stays."""
         weights = np.maximum(rule_weights(strengths, self.shares), 0)
         if not weights.any():
             raise InputError("strengths are so large that every row would weigh 0.", parameter="strengths")
-        return weights
-
-    def factors(self, strengths: Floats) -> Floats:
-        """Return what weights are multiplied by, so that their sum stays."""
-        weights = self.weights(strengths)
         return np.asarray(weights / np.sum(weights * self.shares))
 
     def weigh(self, factors: Floats) -> Floats:
@@ -331,21 +322,26 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
         """Choose the strengths on folds, and fit the three models on the whole table."""
         problem = self._read(X, y, sensitive_features, sample_weight)
         learner = self._learner(problem)
-        return self._finish(learner, *learner.cross_fit(self.n_folds, draw_seed(self.random_state)))
+        fit_all = partial(learner.fit, np.arange(problem.own.n_rows))
+        return self._finish(learner, fit_all, *learner.cross_fit(self.n_folds, draw_seed(self.random_state)))
 
-    def _finish(self, learner: Learner, posteriors: Posteriors, calibration: Calibration) -> Self:
+    def _finish(
+        self,
+        learner: Learner,
+        fit_all: Callable[[], JointModel],
+        posteriors: Posteriors,
+        calibration: Calibration,
+    ) -> Self:
         """Choose by posteriors that are known, and fit on the whole table."""
         strengths = self._strengths(posteriors)
         weights = rule_weights(strengths, posteriors.shares)
-        self.strengths_, self.rule_weights_ = (
-            dict(zip(PRICED, strengths.tolist(), strict=True)),
-            weights[::-1],
-        )
+        self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
+        self.rule_weights_ = weights[::-1]
         scores = {"before": posteriors.margins(), "after": posteriors.margins(weights)}
         self._measured = posteriors.measured(scores)
-        self.model_ = replace(learner.fit(np.arange(learner.table.n_rows)), calibration=calibration)
+        self.model_ = replace(fit_all(), calibration=calibration)
         self.n_fits_ = 3 * self.n_folds + 3
-        self._remover, self._labels = learner.remover, two_labels(learner.target)
+        self._remover, self._labels = learner.remover, two_labels(learner.problem.y)
         self.classes_: NDArray[Any] = np.sort(self._labels)
         return self
 

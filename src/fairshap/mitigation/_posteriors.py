@@ -56,10 +56,8 @@ class Learner:
     estimator: Any
     #: The recorded rows, as the models see them.
     table: Table
-    target: Target
     problem: Problem
     remover: SensitiveRemover | None
-    weight: Floats | None
     #: What models are fitted on, if it is not recorded rows, and what it returned for the folds.
     repair: RepairRows | None = None
     _repaired: dict[bytes, Native] = field(default_factory=dict)
@@ -89,12 +87,12 @@ class Learner:
         table = problem.own if remover is None else Table.read(remover.transform(problem.own.native))
         if problem.sample_weight is not None:
             Weighing.of(estimator, table.native, target.values).check()
-        return cls(estimator, table, target, problem, remover, problem.sample_weight, repair)
+        return cls(estimator, table, problem, remover, repair)
 
     @property
     def positive(self) -> Bools:
         """Which rows have the positive label."""
-        return np.asarray(self.target.values == two_labels(self.target)[1])
+        return np.asarray(self.problem.y.values == two_labels(self.problem.y)[1])
 
     def fit(self, rows: Ints) -> JointModel:
         """Return the models fitted on rows: three fits."""
@@ -119,14 +117,14 @@ class Learner:
         return self._repaired[key]
 
     def _fit(self, X: Native, rows: Ints, labels: Bools, weight: Floats | None = None) -> Any:
-        weight = self.weight if weight is None else weight
+        weight = self.problem.sample_weight if weight is None else weight
         params = {} if weight is None else {"sample_weight": weight[rows]}
         return fit_model(self.estimator, X, labels[rows].astype(np.int64), params)
 
     def retrain(self, weight: Floats | None, n_folds: int, seed: int, *, recorded: bool = False) -> Floats:
         """Return the margins of all rows by models of the label that were fitted with weights on others."""
         margin = np.empty(self.table.n_rows)
-        for train, test in make_folds(self.target, self.problem.groups.side, n_folds, 1, seed):
+        for train, test in make_folds(self.problem.y, self.problem.groups.side, n_folds, 1, seed):
             X = rows_of(self.table, train) if recorded else self._rows(train)
             model = self._fit(X, train, self.positive, weight)
             margin[test] = Scorer(model)(rows_of(self.table, test)) - 0.5
@@ -136,9 +134,10 @@ class Learner:
         """Return the posteriors of all rows by models that were not fitted on them, and the calibration."""
         groups, positive = self.problem.groups, self.positive
         parts = np.empty((self.table.n_rows, 3))
-        for train, test in make_folds(self.target, groups.side, n_folds, 1, seed):
+        for train, test in make_folds(self.problem.y, groups.side, n_folds, 1, seed):
             parts[test] = self.fit(train).parts(rows_of(self.table, test))
-        weight = np.ones(len(parts)) if self.weight is None else self.weight
+        given = self.problem.sample_weight
+        weight = np.ones(len(parts)) if given is None else given
         of_label = [(groups.side >= 0) & (positive == label) for label in (0, 1)]
         calibration = tuple(
             _calibrate(parts[rows, 1 + label], groups.side[rows], weight[rows])

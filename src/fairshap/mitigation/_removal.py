@@ -1,7 +1,6 @@
 """Remove the sensitive attribute, or what is linear in it, from the features."""
 
 from importlib import import_module, metadata
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from fairshap._models import ColumnEncoder, needs_columns
 from fairshap._problem import Privileged
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError, MissingExtraError
-from fairshap.mitigation._base import RowTransformer
+from fairshap.mitigation._base import RowTransformer, check_share
 
 # Characters that XGBoost or LightGBM refuses in the name of a column, and what stands for them.
 _PLAIN = str.maketrans({"[": "(", "]": ")", "{": "(", "}": ")", "<": "lt ", ",": ";", ":": ";", '"': "'"})
@@ -92,6 +91,11 @@ class SensitiveRemover(RowTransformer):
         return np.asarray(super().get_feature_names_out(input_features))[self.kept_]
 
 
+def remover_for(owner: Any, estimator: Any, X: Native) -> SensitiveRemover:
+    """Return what takes the sensitive columns of an owner away from what an estimator is fitted on."""
+    return SensitiveRemover(sensitive=owner.sensitive, privileged=owner.privileged).fit_for(estimator, X)
+
+
 class CorrelationRemover(RowTransformer):
     """Subtract from each feature what is linear in the sensitive attribute (CR in the paper).
 
@@ -138,9 +142,7 @@ class CorrelationRemover(RowTransformer):
 
     def fit(self, X: Native, y: Any = None) -> Self:  # noqa: ARG002
         """Learn what is linear in the attribute."""
-        alpha: Any = self.alpha
-        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) <= 1:
-            raise InputError(f"alpha={alpha!r} must be a number from 0 to 1.", parameter="alpha")
+        check_share(self.alpha, "alpha")
         preprocessing = import_fairlearn("preprocessing", "CorrelationRemover")
         own = self._training_table(X).own
         self._encoders = [
@@ -153,7 +155,7 @@ class CorrelationRemover(RowTransformer):
         columns = range(len(own.names))
         self._layout = [(column, end) for column in columns for end in by_column.get(column, kept)]
         ids = list(range(self._encoders[0].n_features_out_))
-        self.remover_ = preprocessing.CorrelationRemover(sensitive_feature_ids=ids, alpha=alpha)
+        self.remover_ = preprocessing.CorrelationRemover(sensitive_feature_ids=ids, alpha=self.alpha)
         self.remover_.fit(self._features(own))
         return self
 

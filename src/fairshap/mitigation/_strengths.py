@@ -13,13 +13,13 @@ fit.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from fairshap._crossval.measures import is_compared
-from fairshap._messages import check_choice, check_number, is_number, listing
+from fairshap._messages import check_number, is_number, listing
 from fairshap._typing import Bools, Floats, Ints, Sides
 from fairshap.exceptions import InputError
 from fairshap.metrics import rates
@@ -30,11 +30,7 @@ Minimize: TypeAlias = Literal["demographic_parity", "equal_opportunity", "equali
 PRICED = ("demographic_parity", "equal_opportunity", "predictive_equality")
 
 # The two prices that are searched; the third is 0.
-_PLANE = {
-    "demographic_parity": (0, 1),
-    "equal_opportunity": (0, 1),
-    "equalized_odds": (1, 2),
-}
+_PLANE = {"demographic_parity": (0, 1), "equal_opportunity": (0, 1), "equalized_odds": (1, 2)}
 # The largest strength that is tried, the steps of the first grid on either side of 0, and of those around
 # the best point.
 _MOST, _STEPS, _FINER = 2.0, 20, 5
@@ -51,11 +47,6 @@ class Limits:
     accuracy: float
     auc: float
     margin: float = 0.5
-
-
-def check_minimize(minimize: Any) -> None:
-    """Raise an error unless it is known which gap to make small."""
-    check_choice(minimize, "minimize", get_args(Minimize))
 
 
 def read_strengths(strengths: Any) -> Floats | None:

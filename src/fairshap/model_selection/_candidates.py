@@ -79,9 +79,9 @@ class Maker:
     def make(self, candidates: Any, is_blind: bool) -> list[Candidate]:
         """Return all candidates, the baseline first; beside it only those that predict blindly, if asked."""
         made = [self._one("baseline", MitigatedClassifier(None, self._estimator), "Keep the model as it is")]
+        made += self._dropped()
         if isinstance(candidates, Mapping):
             models = {name: as_classifier(one, self._estimator) for name, one in candidates.items()}
-            made += self._dropped()
             made += [self._one(name, model, f"Take {name!r}") for name, model in models.items()]
         else:
             names = FAMILIES if candidates is None else candidates
@@ -93,7 +93,6 @@ class Maker:
                 )
             for name in names:
                 check_choice(name, "candidates", FAMILIES)
-            made += self._dropped()
             for name in FAMILIES:
                 made += getattr(self, f"_{name}")() if name in names else []
         if len({one.name for one in made}) < len(made):
@@ -136,7 +135,8 @@ class Maker:
             # As in ``evaluate``, reweighing by itself keeps the column.
             name = f"drop the column, {name}"
         model = MitigatedClassifier(method, self._estimator, drop_sensitive=drop)
-        return self._one(name, model, f"Drop the sensitive column and {action}" if drop else _capital(action))
+        said = f"Drop the sensitive column and {action}" if drop else action[0].upper() + action[1:]
+        return self._one(name, model, said)
 
     def _dropped(self) -> list[Candidate]:
         if self.is_beside:
@@ -190,11 +190,8 @@ class Maker:
     @property
     def _priced(self) -> tuple[str, ...]:
         """The gaps that strengths are given for."""
-        return (
-            ("demographic_parity",)
-            if self._aim == "demographic_parity"
-            else ("demographic_parity", "equal_opportunity")
-        )
+        gaps = ("demographic_parity", "equal_opportunity")
+        return gaps[:1] if self._aim == gaps[0] else gaps
 
     def _searched(self, drop: float) -> dict[str, Any]:
         return {**self._seeded, "minimize": self._aim, "max_accuracy_drop": drop}
@@ -261,11 +258,10 @@ class Maker:
         if find_spec("fairlearn") is None:
             return []
         made, params = [], {**self._seeded, "constraint": self._aim}
-        reduction = "Train under a constraint (fairlearn's {})"
-        for eps in _TOLERANCES[:1]:
-            model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
-            said = reduction.format("ExponentiatedGradient")
-            made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
+        reduction, eps = "Train under a constraint (fairlearn's {})", _TOLERANCES[0]
+        model = ReductionClassifier(self._estimator, **params, eps=eps, max_iter=10)
+        said = reduction.format("ExponentiatedGradient")
+        made.append(self._one(f"exponentiated gradient {eps:g}", model, said))
         model = ReductionClassifier(self._estimator, **params, method="grid_search", grid_size=10)
         made.append(self._one("grid search", model, reduction.format("GridSearch")))
         # Two rates can be made equal, and no more be held within a tolerance.
@@ -279,7 +275,3 @@ class Maker:
 
 def _spaced(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

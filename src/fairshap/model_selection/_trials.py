@@ -3,7 +3,6 @@
 from collections.abc import Hashable
 from functools import partial
 from inspect import signature
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,14 +238,9 @@ class _Searched(NamedTuple):
 def _train_correction(model: ProxyCorrection, rows: TrainingRows) -> Trained:
     """Train a correction from posteriors and models that corrections have in common."""
     one = _Searched.of(model, rows)
-    learner, everyone = one.learner, np.arange(one.problem.own.n_rows)
-    known: Any = SimpleNamespace(
-        table=learner.table,
-        remover=learner.remover,
-        target=learner.target,
-        fit=lambda _: rows.share(("joint model", *one.key), lambda: learner.fit(everyone)),
-    )
-    return Trained(one.search._finish(known, *one.posteriors(rows)))
+    fit_all = partial(one.learner.fit, np.arange(one.problem.own.n_rows))
+    shared = partial(rows.share, ("joint model", *one.key), fit_all)
+    return Trained(one.search._finish(one.learner, shared, *one.posteriors(rows)))
 
 
 def _train_weighed(model: MitigatedClassifier, rows: TrainingRows) -> Trained:

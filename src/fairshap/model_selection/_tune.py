@@ -1,13 +1,14 @@
-"""Tuning: which remedy does the most within what the user can accept."""
+"""Tuning: which remedy does the most within what the user can accept, and how well at limited gaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fairshap._crossval import CrossValidation, Evaluation
+from fairshap._crossval import CrossValidation, Evaluation, judge
 from fairshap._crossval.measures import MEASURES
 from fairshap._crossval.ranking import (
     Limits,
@@ -16,18 +17,58 @@ from fairshap._crossval.ranking import (
     check_minimize,
     describe_minimized,
     on_front,
+    weights_of,
 )
 from fairshap._crossval.trials import Run, check_unfitted, draw_seed, warn_of_skipped
 from fairshap._display import bars, panel, paragraph, table
+from fairshap._messages import check_choice
 from fairshap._models import copy_estimator, default_estimator
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.model_selection._candidates import Candidate, Maker
-from fairshap.model_selection._curve import AXES, TradeoffCurve, pick
-from fairshap.model_selection._reason import explain_choice
 from fairshap.model_selection._trials import trial_of
+
+#: The measures that a curve limits by default: the gaps between groups, and treatment.
+AXES = ("dp", "eo", "eodds", "flips")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TradeoffCurve:
+    """The best performance at gaps of at most k, on a held-out set; what :meth:`Tuning.curve` returns."""
+
+    evaluation: Evaluation
+    _picks: pd.DataFrame
+    _scoring: str
+
+    def __repr__(self) -> str:
+        return f"TradeoffCurve({len(self._picks)} points; {len(self.evaluation.names)} candidates)"
+
+    def frame(self) -> pd.DataFrame:
+        """Return one line for each measure that is limited (``axis``) and each limit (``at``).
+
+        ``name`` is the candidate that was picked, ``expected`` its level of that measure on the folds,
+        ``level`` that on the held-out set, ``met`` whether that is within the limit. The other columns are
+        the measures on the held-out set, with 95 % intervals.
+        """
+        found = self.evaluation.frame().drop(columns=["edits", "share", "raw_dr", "dr_noise"])
+        frame = self._picks.merge(found, on="name", how="left", validate="many_to_one")
+        level = [line[line["axis"]] for _, line in frame.iterrows()]
+        frame.insert(4, "level", np.array(level, dtype=np.float64))
+        frame.insert(5, "met", frame["level"] <= frame["at"])
+        return frame
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the performance against the limit, one axes for each measure that is limited."""
+        from fairshap._plotting import draw_limits
+
+        columns = ["at", self._scoring, f"{self._scoring}_low", f"{self._scoring}_high"]
+        parts = {
+            MEASURES[str(axis)].label: tuple(lines[columns].to_numpy().T)
+            for axis, lines in self.frame().groupby("axis", sort=False)
+        }
+        return draw_limits(parts, MEASURES[self._scoring].label, axes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -145,12 +186,15 @@ class Tuning:
         [0.05, 0.1]
         """
         frame = self._frame[self._search.eligible(self._frame["name"].tolist())]
-        picks = pick(frame, self._search.limits.scoring, at, axes)
+        picks = _pick(frame, self._search.limits.scoring, at, axes)
         models = {name: self._search.known[name].model for name in dict.fromkeys(picks["name"])}
         beside = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
         fitted = {name: copy_estimator(model).fit(X, y, **beside) for name, model in models.items()}
         test = self._template._problem(X_test, y_test, sensitive_features_test, positive=self._positive)
-        return TradeoffCurve.of(picks, fitted, test, self._search.limits.scoring)
+        judged = [[judge(model, test)] for model in fitted.values()]
+        how = f"Measured on a held-out set of {test.own.n_rows:,} rows."
+        evaluation = Evaluation.of(list(fitted), judged, test.groups.names, how, by="name")
+        return TradeoffCurve(evaluation, picks, self._search.limits.scoring)
 
 
 def tune(
@@ -306,23 +350,23 @@ class _Search:
             taken = int(np.flatnonzero(eligible)[ranking.performance[eligible].argmax()])
         frame = self._frame(run, ranking, allowed, taken)
         plain = [k for k, name in enumerate(names) if self.known[name].is_plain]
-        reason = explain_choice(ranking, self.minimize, taken, among, plain, self.known[names[taken]].action)
+        reason = _reason(ranking, taken, among, plain, self.known[names[taken]].action)
         model = copy_estimator(self.known[names[taken]].model)
         return Tuning(names[taken], reason, model, run.evaluation, frame, self, template, positive)
 
     def _frame(self, run: Run, ranking: Ranking, allowed: Bools, taken: int) -> pd.DataFrame:
         """Return a line for each candidate, also for those that were dropped."""
-        n_folds, parts = len(run.evaluation.folds or ()), []
-        for evaluation, ranked, mask, folds in [
-            (run.evaluation, ranking, allowed, n_folds),
-            *((one.evaluation, self.rank(one.evaluation), None, one.n_folds) for one in run.dropped),
+        parts = []
+        for evaluation, names, n_folds in [
+            (run.evaluation, run.evaluation.names, len(run.evaluation.folds or ())),
+            *run.dropped,
         ]:
+            is_whole = evaluation is run.evaluation
+            ranked = ranking if is_whole else self.rank(evaluation)
             lines = evaluation.frame().drop(columns=["raw_dr", "dr_noise"])
             lines.insert(1, "minimized", ranked.value)
-            lines = lines.assign(n_folds=folds, allowed=ranked.is_allowed() if mask is None else mask)
-            parts.append(lines)
-        for k, one in enumerate(run.dropped, start=1):
-            parts[k] = parts[k][parts[k]["name"].isin(list(one.names))].assign(allowed=False)
+            lines = lines.assign(n_folds=n_folds, allowed=allowed if is_whole else False)
+            parts.append(lines[lines["name"].isin(list(names))])
         frame = pd.concat(parts, ignore_index=True)
         known = [self.known[name] for name in frame["name"]]
         frame.insert(1, "kind", [one.kind for one in known])
@@ -345,3 +389,78 @@ def _share(max_edits: int | float | None, n_cells: int) -> float:
         message = f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
         raise InputError(message, parameter="max_edits")
     return max_edits if max_edits < 1 else max_edits / n_cells
+
+
+def _reason(ranking: Ranking, taken: int, among: Bools, plain: Sequence[int], action: str) -> str:
+    """Return what to do and what that does, why, and what each plain remedy would have done."""
+    said = [f"{action}: {_effect(ranking, taken)}."]
+    if not among.any():
+        said.append("No candidate that may be taken is within the limits; this one loses the least.")
+    elif (best := ranking.best(among)) == taken:
+        said.append("It is the best within the limits, and nothing simpler is within a standard error of it.")
+    else:
+        levels = f"{ranking.names[best]} ({_levels(ranking, best)})"
+        said.append(f"It is the simplest within a standard error of the best, {levels}.")
+    others = [k for k in plain if k != taken]
+    if others:
+        lines = (f"{ranking.names[k]}, {_levels(ranking, k)}" for k in others)
+        said.append(f"Plain remedies: {'; '.join(lines)}.")
+    return " ".join(said)
+
+
+def _effect(ranking: Ranking, taken: int) -> str:
+    """Say what a candidate does to the measures, and whether a constant or the baseline does as well."""
+    name = ranking.limits.scoring
+    constant = ranking.measures.constant_accuracy
+    also = ""
+    if _level(ranking, taken, "accuracy") <= constant:
+        also = f"; a constant prediction, which has no gap, is as accurate ({constant:.3f})"
+    if taken == 0:
+        labels = [MEASURES[one].label for one in weights_of(ranking.minimize)]
+        minimized = labels[0] if len(labels) == 1 else f"the mean of {', '.join(labels)}"
+        return f"nothing within the limits makes {minimized} measurably smaller{also}"
+    shown = dict.fromkeys([*weights_of(ranking.minimize), "dr", "dp", "eo"])
+    parts = [
+        f"{MEASURES[one].label} {_level(ranking, 0, one):.3f} -> {_level(ranking, taken, one):.3f}"
+        for one in shown
+    ]
+    # A limit on accuracy alone can hide what the scores lose.
+    costs = [one for one in dict.fromkeys([name, "auc"]) if not np.isnan(_level(ranking, taken, one))]
+    paid = (
+        f"{_article(one)} of {_level(ranking, taken, one):.3f} instead of {_level(ranking, 0, one):.3f}"
+        for one in costs
+    )
+    return f"{', '.join(parts)} at {' and '.join(paid)}{also}"
+
+
+def _levels(ranking: Ranking, k: int) -> str:
+    names = [*weights_of(ranking.minimize), ranking.limits.scoring]
+    return ", ".join(f"{MEASURES[name].label} {_level(ranking, k, name):.3f}" for name in names)
+
+
+def _level(ranking: Ranking, k: int, name: str) -> float:
+    return float(ranking.measures.values[k, list(MEASURES).index(name)])
+
+
+def _article(name: str) -> str:
+    label = MEASURES[name].label
+    label = label if label.isupper() else label.lower()
+    return f"an {label}" if label[0] in "aeiouA" else f"a {label}"
+
+
+def _pick(frame: pd.DataFrame, scoring: str, at: Sequence[float], axes: Sequence[str]) -> pd.DataFrame:
+    """Return for each measure and limit the best performing candidate within it, or else the lowest one."""
+    limited = [name for name, measure in MEASURES.items() if measure.is_fairness]
+    for axis in axes:
+        check_choice(axis, "axes", limited)
+    if not len(at) or not all(limit >= 0 for limit in at):
+        raise InputError(f"at={at!r} must be levels from 0 on, such as [0.05, 0.1].", parameter="at")
+    sign = -1 if MEASURES[scoring].higher_is_better else 1
+    frame, lines = frame.assign(worse=sign * frame[scoring]), []
+    for axis, limit in product(axes, at):
+        within = frame[frame[axis] <= limit]
+        lowest, among = ("worse", within) if len(within) else (axis, frame)
+        chosen = among.sort_values([lowest, "needs_attribute", "n_fits", "name"]).iloc[0]
+        line = {"axis": axis, "at": limit, "name": chosen["name"], "expected": chosen[axis]}
+        lines.append(line | {name: chosen[name] for name in ("n_fits", "needs_attribute")})
+    return pd.DataFrame(lines)

@@ -8,8 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
 from fairshap._kernels.neighbors import distance
-from fairshap._kernels.neighbors.distance import Costs, nearest_both_ways, squared_distances
-from fairshap._kernels.neighbors.onehot import one_hot_blocks, without_one_hot
+from fairshap._kernels.neighbors.distance import (
+    Costs,
+    nearest_both_ways,
+    one_hot_blocks,
+    squared_distances,
+    without_one_hot,
+)
 from tests.matching.problems import equal_costs
 
 
@@ -159,7 +164,7 @@ def test_what_is_no_block_is_left_alone(numbers):
 
 
 def test_a_column_that_takes_no_part_may_stand_within_a_block(monkeypatch):
-    monkeypatch.setattr("fairshap._kernels.neighbors.onehot._BLOCK_CELLS", 10)
+    monkeypatch.setattr(distance, "_COPIED_CELLS", 10)
     codes = np.array([0, 2, 1, 1, 0])
     dummies = np.eye(3)[codes]
     table = np.column_stack([dummies[:, :1], np.arange(5.0), dummies[:, 1:]])
