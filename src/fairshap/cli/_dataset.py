@@ -16,7 +16,7 @@ from fairshap._crossval import MEASURES
 from fairshap._messages import listing
 from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text
 from fairshap.cli._files import check_writable, write_all
-from fairshap.cli._labels import find_value, read_privileged, values_of
+from fairshap.cli._meaning import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, feature_names, load_model, make_model
 from fairshap.cli._options import (
     ConstraintOptions,

@@ -14,10 +14,9 @@ import typer
 
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
-from fairshap.cli._asking import complete
 from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
 from fairshap.cli._files import Repaired, find_repair
-from fairshap.cli._labels import find_names, read_privileged, read_target
+from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
 from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
 from fairshap.exceptions import GroupError, InputError
