@@ -15,7 +15,6 @@ from fairshap import Evidence, audit_dataset, repair_dataset
 from fairshap._crossval import MEASURES
 from fairshap._messages import listing
 from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text
-from fairshap.cli._files import check_writable, write_all
 from fairshap.cli._meaning import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, feature_names, load_model, make_model
 from fairshap.cli._options import (
@@ -27,7 +26,7 @@ from fairshap.cli._options import (
     TaskOptions,
     explainer_of,
 )
-from fairshap.cli._output import Output, plain
+from fairshap.cli._output import Output, check_writable, plain, write_all
 from fairshap.cli.audit import print_evidence
 from fairshap.cli.repair import make_repair
 from fairshap.exceptions import ColumnError, GroupError, TargetError

@@ -1,13 +1,14 @@
-"""What a command prints: the result on standard output, messages on standard error."""
+"""What a command prints, the result on standard output and messages on standard error, and what it writes."""
 
 import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import fill
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import pandas as pd
 from rich.console import Console
@@ -17,8 +18,9 @@ from rich.text import Text
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
+from fairshap._files import check_folder, check_target, write_atomically
 from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
-from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
+from fairshap.exceptions import FairshapWarning, FileError, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
@@ -133,6 +135,40 @@ class Output:
             yield
 
 
+# ---- files, all of them or none
+
+
+def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
+    """Raise an error, before any work, if a file cannot be written, or is a source, which is only read."""
+    given = [Path(path) for path in paths if path is not None and path != STANDARD]
+    for k, path in enumerate(given):
+        if path.resolve() in [other.resolve() for other in given[:k]]:
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        check_target(path, force=force, sources=sources)
+        if path.is_file() or not path.exists():
+            check_folder(path)
+
+
+def write_all(contents: Sequence[tuple[str | None, Callable[[], bytes]]], *, force: bool) -> None:
+    """Write the files that are asked for, all of them or none; the last may go to standard output."""
+    if not contents:
+        return
+    (path, content), *rest = contents
+
+    def write(file: BinaryIO) -> None:
+        file.write(content())
+        # A full disk is noticed here, while the files before this one lie ready beside their places.
+        file.flush()
+        write_all(rest, force=force)
+
+    if path is None:
+        write_all(rest, force=force)
+    elif path == STANDARD:
+        write(sys.stdout.buffer)
+    else:
+        write_atomically(path, write, force=force)
+
+
 # ---- values as text and as JSON
 
 
@@ -230,3 +266,13 @@ def print_noise(output: Output, evaluation: Evaluation) -> None:
     said = "; DR is not distinguishable from it" if evaluation.is_noise else ""
     level = f"{evaluation.noise_level:.4f}"
     output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level}{said}.")
+
+
+def how_to_check(out: str, *, measured: bool) -> str:
+    """Return how to find out what a repair does; ``measured`` says whether measures stand above."""
+    name = "the repaired table" if out == STANDARD else out
+    how = "as the measures above do" if measured else "as fairshap repair does with --folds 5"
+    return (
+        f"To check the repair, train on {name} and test on original rows that it does not hold, {how}. An "
+        "audit of the repaired table tests on edited rows, on which accuracy looks better than it is."
+    )

@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,11 +16,21 @@ import typer
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
 from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
-from fairshap.cli._files import Repaired, find_repair
 from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
 from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
-from fairshap.exceptions import GroupError, InputError
+from fairshap.edits._ledger import Checksums
+from fairshap.exceptions import FileError, GroupError, InputError, LedgerError
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """The ledger by which we know that a table was repaired, what it says, and what that means."""
+
+    edits: int
+    original_sha256: str
+    ledger: str
+    warning: str
 
 
 @dataclass(slots=True)
@@ -241,3 +252,57 @@ def _describe_reading(source: _io.Source, codes: list[str]) -> dict[str, list[st
             f"{shlex.quote(','.join(codes))}"
         )
     return reading
+
+
+# ---- tables that were repaired before
+
+
+def find_repair(source: _io.Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
+    """Return what tells that a table was repaired, None if nothing does, and a note for the user."""
+    if ledger is not None and not Path(ledger).is_file():
+        raise FileError(f"there is no ledger {ledger!r}.")
+    if ledger is None and source.path is not None:
+        ledger = find_ledger(source.path.parent, source.checksum)
+    if ledger is None:
+        return None, ""
+    found = Checksums.read(ledger)
+    if found.original == source.checksum != found.repaired:
+        return None, ""
+    if found.repaired == source.checksum:
+        told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
+        warning = _warning(told, found.n_edits, task)
+        return Repaired(found.n_edits, found.original, ledger, warning), f"warning: {warning}"
+    why = "holds no checksum of a repaired file"
+    if found.repaired:
+        why = "was written with another file, or the table was changed afterwards"
+    return None, (
+        f"{ledger!r} does not tell whether {source.name!r} is repaired: it {why}. If it is, these measures "
+        "mislead: the rows that a model is tested on are edited too."
+    )
+
+
+def find_ledger(folder: Path, checksum: str) -> str | None:
+    """Return the ledger in a folder that names a repaired file of some checksum."""
+    # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            with suppress(OSError, LedgerError):
+                is_csv = path.suffix.lower() == ".csv" and path.is_file()
+                if is_csv and Checksums.read(path).repaired == checksum:
+                    return str(path)
+    return None
+
+
+def _warning(told: str, edits: int, task: TaskOptions) -> str:
+    who = ["-t", str(task.target)]
+    for option, values in (("-s", task.sensitive), ("-p", task.privileged), ("--positive", task.positive)):
+        who += [part for value in values or () for part in (option, value)]
+    meaning, cells = shlex.join(who), f"{edits:,} {'cell' if edits == 1 else 'cells'}"
+    return (
+        f"{told} ({cells} replaced). The rows that a model is tested on here are edited too, by values of "
+        "rows with the same label: accuracy usually looks better than it is, and fairness can look better "
+        "or worse. Check a repair on original rows instead: "
+        f"`fairshap repair ORIGINAL {meaning} --out FILE` trains on repaired folds and tests on original "
+        f"ones; `fairshap audit OTHERS {meaning} --model FILE` tests a model that was trained on the "
+        "repaired table on original rows that the table does not hold."
+    )

@@ -32,8 +32,7 @@ def apply(
     force: bool = force_option(),
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
-    from fairshap.cli._files import check_writable, how_to_check, write_all
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, check_writable, how_to_check, write_all
     from fairshap.edits._ledger import Checksums
 
     output = Output("apply", run, to_stderr=is_standard(out, None, run))

@@ -55,9 +55,8 @@ def audit(
 ) -> None:
     """Say who gets what, how the model errs by group, and through which columns and rows; change nothing."""
     import fairshap
-    from fairshap.cli._files import write_all
     from fairshap.cli._models import open_task
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, write_all
     from fairshap.evidence._gates import read_conditions, read_file
 
     output = Output("audit", run)
@@ -120,7 +119,7 @@ def _check_gates(output: Output, found: Evidence) -> None:
 
 def _table_files(folder: str, problem: CommandTable, page: ReportOptions) -> list[str]:
     """Return the files of the tables of Local Law 144, or say before any work why they cannot be written."""
-    from fairshap.cli._files import check_writable
+    from fairshap.cli._output import check_writable
     from fairshap.evidence._forms import ll144_names
     from fairshap.exceptions import FileError
 

@@ -70,9 +70,8 @@ def repair(
     """
     from fairshap._crossval import with_params
     from fairshap._models import is_frozen
-    from fairshap.cli._files import write_all
     from fairshap.cli._models import make_model, open_task
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, write_all
 
     if is_many(task.data) or files.out.endswith("/") or Path(files.out).is_dir():
         from fairshap.cli._dataset import repair_files
@@ -170,8 +169,7 @@ def _print(
     others: Evaluation | None,
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""
-    from fairshap.cli._files import how_to_check
-    from fairshap.cli._output import describe_folds, describe_measures, plain
+    from fairshap.cli._output import describe_folds, describe_measures, how_to_check, plain
 
     found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
     frame, cells = repair.edits_.frame(), problem.X.size

@@ -9,7 +9,6 @@ from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
 from fairshap import tune as try_remedies
 from fairshap._crossval import MINIMIZE, SCORING
 from fairshap.attribution._explanation import make_explainer
-from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import (
     ConstraintOptions,
@@ -21,7 +20,7 @@ from fairshap.cli._options import (
     names_option,
     option,
 )
-from fairshap.cli._output import Output, describe_folds, print_levels, print_noise
+from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
 from fairshap.model_selection import Tuning
 from fairshap.model_selection._candidates import FAMILIES
 
