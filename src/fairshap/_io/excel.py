@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import pandas as pd
 
 from fairshap._frames import Kind, is_missing
+from fairshap._io.cells import Style, read_cells
 from fairshap._io.document import (
     Changes,
     Document,
@@ -22,9 +23,7 @@ from fairshap._io.document import (
     find_header,
     tell_footers,
 )
-from fairshap._io.forms import Style
 from fairshap._io.frames import texts_of, without_times
-from fairshap._io.kinds import read_cells
 from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError, InputError

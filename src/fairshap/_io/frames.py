@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from fairshap._frames import Kind, open_store
+from fairshap._io.cells import read_cells
 from fairshap._io.document import DELIMITERS, Changes, Document, Format, Inferred, cell_text
-from fairshap._io.kinds import read_cells
 from fairshap._messages import import_extra
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError

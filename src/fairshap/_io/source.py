@@ -17,6 +17,7 @@ import pandas as pd
 from fairshap import datasets
 from fairshap._files import Pathlike
 from fairshap._frames import Kind, is_missing
+from fairshap._io.cells import MISSING, Style
 from fairshap._io.document import (
     DELIMITERS,
     Changes,
@@ -29,9 +30,7 @@ from fairshap._io.document import (
     format_of,
 )
 from fairshap._io.excel import ExcelDocument
-from fairshap._io.forms import Style
 from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes
-from fairshap._io.kinds import MISSING
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
 from fairshap.datasets import Dataset, stored_bytes
