@@ -15,7 +15,14 @@ from scipy.special import gammaln
 
 from fairshap._frames import Store, Table, is_missing, open_store, read_column, show
 from fairshap._messages import listing, quote_name, warn
-from fairshap._problem.groups import Groups, Privileged, known_values, read_attribute, split_quantity
+from fairshap._problem.groups import (
+    Groups,
+    Privileged,
+    known_values,
+    read_attribute,
+    sides_of_quantity,
+    split_quantity,
+)
 from fairshap._problem.target import Target, read_target
 from fairshap._typing import Floats, Ints, Native
 from fairshap.exceptions import CopiedAttributeWarning, InputError, OrderWarning, TargetError
@@ -194,18 +201,9 @@ class Whole:
 
         A value that the whole table lacks is like a missing one.
         """
-        n = table.n_rows
         if self.known is None:
             side = split_quantity(table, self.columns[0], self.privileged, self.groups.name)
-            rows = np.arange(n)
-            other = np.where(side < 0, rows, donors[1 - np.maximum(side, 0)])
-            return replace(
-                self.groups,
-                side=side,
-                group=np.where(side == 0, 0, -1),
-                code=side.astype(np.int64),
-                donors=np.column_stack([rows, other]),
-            )
+            return replace(self.groups, **sides_of_quantity(side, donors))
         attribute = read_attribute(table, self.columns, most_numbers=sys.maxsize)
         places = [*(self.known.get(value, _NOWHERE) for value in attribute.values), _NOWHERE]
         side, group, code = np.array(places, dtype=np.int64)[attribute.code].T
@@ -214,7 +212,7 @@ class Whole:
             side=side.astype(np.int8),
             group=group,
             code=code,
-            donors=np.broadcast_to(donors, (n, len(donors))),
+            donors=np.broadcast_to(donors, (table.n_rows, len(donors))),
         )
 
     def target_of(self, y: Any, n_rows: int) -> Target:
