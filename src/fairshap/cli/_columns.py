@@ -143,6 +143,13 @@ def find_unusable(frame: pd.DataFrame, kept: Collection[str]) -> dict[str, str]:
     return {one.name: one.why_unusable for one in facts if one.why_unusable}
 
 
+def tell_left_out(left_out: Mapping[str, str]) -> str:
+    """Return which columns are left out and why, and how to keep one that nobody asked to leave out."""
+    said = "; ".join(f"{name} ({why})" for name, why in left_out.items())
+    is_asked = all(why in ("empty", "--drop", "--id") for why in left_out.values())
+    return said if is_asked else f"{said}. To keep one, name it in --categorical or --numeric"
+
+
 def find_codes(X: pd.DataFrame, skipped: Collection[str]) -> list[str]:
     """Return the columns of few different whole numbers, which may be codes."""
     whole = [name for name in X.columns if X[name].dtype.kind in "iu" and name not in skipped]

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from fairshap import Evidence, audit_dataset, repair_dataset
 from fairshap._crossval import MEASURES
 from fairshap._messages import listing
-from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text
+from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text, tell_left_out
 from fairshap.cli._meaning import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, feature_names, load_model, make_model
 from fairshap.cli._options import (
@@ -141,15 +141,9 @@ def _open(output: Output, task: TaskOptions) -> _Meaning:
     left_out |= {one.name: one.why_unusable for one in found if one.name not in kept and one.why_unusable}
     seen = [name for name in files.names if name != task.target and name not in left_out]
     categorical = [name for name in seen if is_text(schema[name]) or name in (task.categorical or ())]
-    said = "; ".join(f"{name} ({why})" for name, why in left_out.items())
-    more = (
-        ""
-        if all(why in ("empty", "--drop", "--id") for why in left_out.values())
-        else (". To keep one, name it in --categorical or --numeric")
-    )
-    rows = f"{task.data}: {files.n_rows:,} rows, {len(seen)} columns beside the target"
     if left_out:
-        output.note(rows, [f"{'left out':<9} {said}{more}"])
+        rows = f"{task.data}: {files.n_rows:,} rows, {len(seen)} columns beside the target"
+        output.note(rows, [f"{'left out':<9} {tell_left_out(left_out)}"])
     estimator = make_model(task.model, output.run, n_rows=files.n_rows) if frozen is None else frozen
     return _Meaning(files, who, positive, left_out, categorical, estimator)
 

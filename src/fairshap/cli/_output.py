@@ -261,10 +261,10 @@ def print_notes(output: Output, evaluation: Evaluation) -> None:
     print_noise(output, evaluation)
 
 
-def print_noise(output: Output, evaluation: Evaluation) -> None:
-    """Print the DR of a shuffled attribute, and whether the baseline's can be told from it."""
-    said = "; DR is not distinguishable from it" if evaluation.is_noise else ""
-    level = f"{evaluation.noise_level:.4f}"
+def print_noise(output: Output, measured: Any) -> None:
+    """Print the DR of a shuffled attribute, and whether the model's can be told from it."""
+    said = "; DR is not distinguishable from it" if measured.is_noise else ""
+    level = f"{measured.noise_level:.4f}"
     output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level}{said}.")
 
 

@@ -15,7 +15,7 @@ import typer
 
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
-from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
+from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_left_out, tell_suspicious
 from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
 from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
@@ -107,10 +107,7 @@ class CommandTable:
         """Return how the table was read, a line for each topic; nothing if there is nothing to tell."""
         reading = {**self.reading}
         if self.left_out:
-            said = "; ".join(f"{name} ({why})" for name, why in self.left_out.items())
-            is_asked = all(why in ("empty", "--drop", "--id") for why in self.left_out.values())
-            more = "" if is_asked else ". To keep one, name it in --categorical or --numeric"
-            reading["left out"] = [said + more]
+            reading["left out"] = [tell_left_out(self.left_out)]
         return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
 
     def about(self, context: typer.Context, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
@@ -172,9 +169,7 @@ def open_problem(
     frame, built_in, notes = source.frame, source.dataset, []
     if built_in is not None:
         task = replace(
-            task,
-            target=task.target or str(built_in.y.name),
-            sensitive=task.sensitive or [built_in.sensitive],
+            task, target=task.target or str(built_in.y.name), sensitive=task.sensitive or [built_in.sensitive]
         )
     task = complete(task, source, needs_privileged=needs_privileged)
     target = source.find(str(task.target), "target")

@@ -92,8 +92,8 @@ def audit(
         )
         asked = [(path, partial(found.content, path)) for path in page.reports]
         if tables:
-            frames = found.to_ll144().values()
-            asked += [(path, partial(_to_csv, frame)) for path, frame in zip(tables, frames, strict=True)]
+            contents = [frame.to_csv(index=False).encode for frame in found.to_ll144().values()]
+            asked += [(path, partial(content)) for path, content in zip(tables, contents, strict=True)]
         write_all(asked, force=page.force)
     rows = _rows(found, problem, top)
     if page.redact:
@@ -134,11 +134,6 @@ def _table_files(folder: str, problem: CommandTable, page: ReportOptions) -> lis
     return found
 
 
-def _to_csv(frame: Any) -> bytes:
-    content: bytes = frame.to_csv(index=False).encode()
-    return content
-
-
 def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, Any]]:
     """Return the rows of the largest risk, with the column that adds the most and its reference's value."""
     import numpy as np
@@ -168,13 +163,13 @@ def print_evidence(
     output: Output, found: Evidence, rows: list[dict[str, Any]], row_head: str = "row"
 ) -> None:
     """Print what an audit found; ``rows`` are those of the largest risk, if there are any to show."""
-    answers = found.answers
-    output.line(answers.what_was_unfair)
-    output.line(answers.for_whom)
-    if found.provenance.is_stand_in:
-        output.line(f"The model is a stand-in, {found.provenance.model}, trained here. {found.setting.how}")
-    else:
-        output.line(found.setting.how)
+    from fairshap.cli._output import print_noise
+
+    output.line(found.answers.what_was_unfair)
+    output.line(found.answers.for_whom)
+    is_stand_in = found.provenance.is_stand_in
+    model = f"The model is a stand-in, {found.provenance.model}, trained here. " if is_stand_in else ""
+    output.line(model + found.setting.how)
     for grouping in found.groupings:
         _print_groups(output, grouping)
     figures = ", ".join(
@@ -188,12 +183,8 @@ def print_evidence(
             f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, "
             f"{flips.high:.2%}]."
         )
-        noise = found.treatment.noise_level
-        if noise == noise:
-            said = "; DR is not distinguishable from it" if found.treatment.is_noise else ""
-            output.line(
-                f"Noise level of DR (the sensitive column shuffled among the rows): {noise:.4f}{said}."
-            )
+        if found.treatment.noise_level == found.treatment.noise_level:
+            print_noise(output, found.treatment)
     _print_columns(output, found)
     if rows:
         output.line("\nWhich rows: the largest risks, and the value that adds the most")
@@ -240,7 +231,7 @@ def _print_groups(output: Output, grouping: Any) -> None:
 
 def _figure(figure: Any, write: str = "{:.1%}") -> str:
     """Return a figure with its interval as text."""
-    if figure.value != figure.value:
+    if figure is None or figure.value != figure.value:
         return "not known"
     value, low, high = (write.format(one) for one in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
@@ -251,11 +242,8 @@ def _print_columns(output: Output, found: Evidence) -> None:
     told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
     lines: list[tuple[Any, ...]] = [
         (
-            one.column,
-            f"{one.share:.1%}",
-            one.mean_size,
-            one.cells,
-            _figure(told.get(one.column, _NONE), "{:.2f}"),
+            *(one.column, f"{one.share:.1%}", one.mean_size, one.cells),
+            _figure(told.get(one.column), "{:.2f}"),
         )
         for one in found.treatment.columns
     ]
@@ -277,9 +265,3 @@ def _print_columns(output: Output, found: Evidence) -> None:
             "All columns together tell the attribute with an AUC of "
             f"{_figure(found.proxies.all_together, '{:.2f}')}."
         )
-
-
-class _NONE:
-    """A figure that is not known."""
-
-    value = float("nan")
