@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fairshap
-from fairshap.cli._options import (
-    FileOptions,
-    RunOptions,
-    argument,
-    force_option,
-    is_standard,
-    out_option,
-)
+from fairshap.cli._options import FileOptions, RunOptions, argument, force_option, is_standard, out_option
 from fairshap.exceptions import FileError
 
 if TYPE_CHECKING:
