@@ -79,7 +79,9 @@ class ExcelDocument(Document):
             )
         found: tuple[str, pd.DataFrame] | None = None
         for name in names if asked is None else [asked]:
-            cells = _parse(book, name)
+            cells = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
+            # The labels still count the rows and columns that are empty.
+            cells = cells.dropna(how="all").dropna(how="all", axis=1)
             found = found or (name, cells)
             if cells.shape[0] > 1 and cells.shape[1] > 1:
                 found = name, cells
@@ -178,9 +180,3 @@ def _exact(cell: Any) -> Any:
         return cell
     sign, digits, exponent = Decimal(repr(cell)).as_tuple()
     return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
-
-
-def _parse(book: Any, name: str) -> pd.DataFrame:
-    """Return the cells of a sheet without its empty rows and columns, which the labels still count."""
-    sheet: pd.DataFrame = book.parse(name, header=None, dtype=object, keep_default_na=False, na_values=[""])
-    return sheet.dropna(how="all").dropna(how="all", axis=1)

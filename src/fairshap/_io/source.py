@@ -38,6 +38,10 @@ from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError
 
+# The options that a format takes; Parquet and a built-in table, which has none, take none.
+_TAKEN: dict[Format | None, str] = {"excel": "sheet header_row decimal thousands"}
+_TAKEN |= dict.fromkeys(DELIMITERS, "delimiter encoding header_row decimal thousands")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Source:
@@ -193,7 +197,8 @@ def read(
         raw, form = _read_bytes(file), format_of(file)
     given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header_row": header_row}
     given |= {"decimal": decimal, "thousands": thousands}
-    wrong = [option for option, value in given.items() if value is not None and option not in _takes(form)]
+    taken = _TAKEN.get(form, "").split()
+    wrong = [option for option, value in given.items() if value is not None and option not in taken]
     if wrong:
         raise InputError(
             f"{wrong[0]}={given[wrong[0]]!r} is not for {name!r}, which is read as "
@@ -219,13 +224,6 @@ def read(
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)
-
-
-def _takes(form: Format | None) -> str:
-    """Return the options that a format takes."""
-    if form in DELIMITERS:
-        return "delimiter encoding header_row decimal thousands"
-    return "sheet header_row decimal thousands" if form == "excel" else ""
 
 
 def _read_input() -> bytes:
