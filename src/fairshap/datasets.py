@@ -85,9 +85,8 @@ class Spec:
 
 
 _DATA = files("fairshap") / "data"
-SPECS = {
-    name: Spec(**spec) for name, spec in tomllib.loads((_DATA / "tables.toml").read_text("utf-8")).items()
-}
+_TABLES = tomllib.loads((_DATA / "tables.toml").read_text("utf-8"))
+SPECS = {name: Spec(**spec) for name, spec in _TABLES.items()}
 
 
 def names() -> tuple[str, ...]:

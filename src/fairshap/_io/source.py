@@ -217,10 +217,8 @@ def read(
     elif form == "excel":
         document = ExcelDocument(content, name, texts, style=style, sheet=sheet, header_row=header_row)
     else:
-        how = {"delimiter": delimiter, "encoding": encoding}
-        document = TextDocument(
-            content, name, form or "csv", texts, style=style, header_row=header_row, **how
-        )
+        how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "header_row": header_row}
+        document = TextDocument(content, name, form or "csv", texts, style=style, **how)
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)

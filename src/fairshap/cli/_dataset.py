@@ -72,9 +72,8 @@ def repair_files(
     explainer_of(selector.game, None, files.report)
     check_writable(files.reports, force=files.force, sources=[Path(task.model)])
     read = _open(output, task)
-    who = read.who
     explainer = explainer_of(selector.game, read.positive, files.report)
-    repair = make_repair(output.run, who, read.estimator, selector, limits, explainer)
+    repair = make_repair(output.run, read.who, read.estimator, selector, limits, explainer)
     rooms = {**rooms, "max_references": rooms["max_references"] or MAX_REFERENCES}
     with output.warnings(of_edits=True):
         made = repair_dataset(task.data, files.out, repair, target=str(task.target), **read.options, **rooms)
@@ -122,11 +121,9 @@ def _open(output: Output, task: TaskOptions) -> _Meaning:
     """Return the files and what their columns mean, and print notes on both."""
     taken = ("data", "drop", "categorical", "numeric")
     for name in (field.name for field in fields(FileOptions) if field.name not in taken):
-        if getattr(task, name) is not None and getattr(task, name) != []:
-            shown = name.replace("_", "-")
-            raise typer.BadParameter(
-                f"--{shown} is about text files and workbooks; Parquet files tell their own types"
-            )
+        if getattr(task, name) not in (None, []):
+            why = "is about text files and workbooks; Parquet files tell their own types"
+            raise typer.BadParameter(f"--{name.replace('_', '-')} {why}")
     files = Files.open(task.data)
     schema = {field.name: field.type for field in (*files.schema, *files.partitions)}
     _check_kinds(task, files, schema)

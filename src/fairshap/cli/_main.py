@@ -151,9 +151,7 @@ def run(args: list[str]) -> int:
         return bool(invocation.options) and not (invocation.options.get("quiet") or invocation.is_asking)
 
     # A shell that completes a word gives the line in one of these.
-    line = next(
-        (os.environ[name] for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") if name in os.environ), ""
-    )
+    line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
     words = args or line.split()[1:]
     with warnings.catch_warnings(), heartbeat(is_working):
         warnings.simplefilter("ignore")

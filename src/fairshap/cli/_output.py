@@ -52,9 +52,8 @@ class Output:
         print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
         for line in lines:
             # The first word is the topic, and the rest stands to the right of it.
-            print(
-                fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12), file=sys.stderr
-            )
+            below = fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12)
+            print(below, file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
@@ -74,9 +73,8 @@ class Output:
             table.add_column(name, justify="left" if k in set(left) else "right", no_wrap=True)
         for line in lines:
             table.add_row(*line)
-        if self.console.measure(table, options=self.console.options.update(max_width=10_000)).maximum <= (
-            self.console.width
-        ):
+        endless = self.console.options.update(max_width=10_000)
+        if self.console.measure(table, options=endless).maximum <= self.console.width:
             self.console.print(table)
             return
         for line in lines:

@@ -205,23 +205,17 @@ def _print_groups(output: Output, grouping: Any) -> None:
         lines = []
         for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
             mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
-            impact = (
-                "most favored" if line.group == table.most_favored else _figure(line.impact_ratio, "{:.2f}")
-            )
-            rates = errors.rates
-            lines.append(
-                (
-                    group.name + mark,
-                    group.rows,
-                    "not known"
-                    if line.base_rate.value != line.base_rate.value
-                    else f"{line.base_rate.value:.1%}",
-                    _figure(line.selection_rate),
-                    impact,
-                    "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
-                    *(_figure(rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
-                )
-            )
+            base, is_favored = line.base_rate.value, line.group == table.most_favored
+            cells = [
+                group.name + mark,
+                group.rows,
+                "not known" if base != base else f"{base:.1%}",
+                _figure(line.selection_rate),
+                "most favored" if is_favored else _figure(line.impact_ratio, "{:.2f}"),
+                "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
+                *(_figure(errors.rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
+            ]
+            lines.append(cells)
         output.table([*head, "false positives"], lines)
     if grouping.unknown_rows:
         output.line(

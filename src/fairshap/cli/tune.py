@@ -112,12 +112,10 @@ def _weights(text: str) -> Any:
     """Return the name of what is made small, or weights."""
     if "=" not in text:
         return text
-    parts = (part.partition("=") for part in text.split(","))
-    return {name.strip(): _value(weight) for name, _, weight in parts}
-
-
-def _value(text: str) -> Any:
-    """Return a number, or whatever the text is."""
-    with suppress(ValueError):
-        return float(text)
-    return text
+    weights: dict[str, Any] = {}
+    for name, _, weight in (part.partition("=") for part in text.split(",")):
+        # What is no number is refused by name.
+        weights[name.strip()] = weight
+        with suppress(ValueError):
+            weights[name.strip()] = float(weight)
+    return weights
