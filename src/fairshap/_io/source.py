@@ -29,8 +29,7 @@ from fairshap._io.document import (
     decompress,
     format_of,
 )
-from fairshap._io.excel import ExcelDocument
-from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes
+from fairshap._io.frames import ExcelDocument, FrameDocument, ParquetDocument, frame_to_bytes
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
 from fairshap.datasets import Dataset, stored_bytes
