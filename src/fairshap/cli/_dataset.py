@@ -1,6 +1,5 @@
 """``fairshap repair`` and ``fairshap audit`` of many Parquet files."""
 
-import shlex
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text, tell_left_ou
 from fairshap.cli._meaning import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, feature_names, load_model, make_model
 from fairshap.cli._options import (
+    INVOCATION,
     ConstraintOptions,
     FileOptions,
     ReportOptions,
@@ -57,7 +57,6 @@ class _Meaning:
 
 
 def repair_files(
-    context: typer.Context,
     output: Output,
     task: TaskOptions,
     selector: SelectorOptions,
@@ -77,7 +76,7 @@ def repair_files(
     rooms = {**rooms, "max_references": rooms["max_references"] or MAX_REFERENCES}
     with output.warnings(of_edits=True):
         made = repair_dataset(task.data, files.out, repair, target=str(task.target), **read.options, **rooms)
-    about = _about(context, task, files, read, "repair")
+    about = _about(task, files, read, "repair")
     if files.reports:
         evidence = made.report(**about)
         write_all([(path, partial(evidence.content, path)) for path in files.reports], force=files.force)
@@ -97,14 +96,12 @@ def repair_files(
     )
 
 
-def audit_files(
-    context: typer.Context, output: Output, task: TaskOptions, page: ReportOptions, **more: Any
-) -> Evidence:
+def audit_files(output: Output, task: TaskOptions, page: ReportOptions, **more: Any) -> Evidence:
     """Audit a model on all files of a data set, print what was found, and return it."""
     page.check()
     check_writable(page.reports, force=page.force, sources=[Path(task.model)])
     read = _open(output, task)
-    about = _about(context, task, page, read, "audit")
+    about = _about(task, page, read, "audit")
     with output.warnings():
         found = audit_dataset(
             task.data, read.estimator, **about, **read.who, **read.options, **more, **output.run.params
@@ -157,14 +154,12 @@ def _check_kinds(task: TaskOptions, files: Files, schema: dict[str, Any]) -> Non
                 )
 
 
-def _about(
-    context: typer.Context, task: TaskOptions, options: ReportOptions, read: _Meaning, what: str
-) -> dict[str, Any]:
+def _about(task: TaskOptions, options: ReportOptions, read: _Meaning, what: str) -> dict[str, Any]:
     """Return what a report says about the files and the command."""
     label = {} if read.positive is None else {"favorable": str(plain(read.positive))}
     return {
         "title": f"Fairness {what} of {task.data}, by {' and '.join(task.sensitive or ())}",
-        "command": shlex.join(["fairshap", *context.find_root().obj]),
+        "command": INVOCATION.get().line(),
         "data": task.data,
         "target": str(task.target),
         "redact": options.redact,

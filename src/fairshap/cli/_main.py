@@ -90,7 +90,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
-        INVOCATION.get().options = {name: value for name, value in given.items() if name != "context"}
+        INVOCATION.get().options = dict(given)
         made = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -157,7 +157,7 @@ def run(args: list[str]) -> int:
         warnings.simplefilter("ignore")
         try:
             app = make_app(words[:1])
-            code = int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
+            code = int(app(args, prog_name="fairshap", standalone_mode=False) or 0)
             sys.stdout.flush()
             return code
         except BrokenPipeError:

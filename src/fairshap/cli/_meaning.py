@@ -223,8 +223,7 @@ def _ask_for(
             given["privileged"] = ",".join(str(value) for value in values)
             found = replace(found, privileged=[str(value) for value in values])
     more = [part for name, value in given.items() for part in (_SHORT.get(name, f"--{name}"), str(value))]
-    command = shlex.join(["fairshap", *INVOCATION.get().arguments, *more])
-    print(f"\nNext time: {command}\n", file=sys.stderr)
+    print(f"\nNext time: {INVOCATION.get().line(*more)}\n", file=sys.stderr)
     return found
 
 

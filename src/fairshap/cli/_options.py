@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
@@ -27,6 +28,10 @@ class Invocation:
     options: dict[str, Any] = field(default_factory=dict)
     #: Whether somebody is being asked.
     is_asking: bool = False
+
+    def line(self, *more: str) -> str:
+        """Return the command as it is typed, with more arguments behind it."""
+        return shlex.join(["fairshap", *self.arguments, *more])
 
 
 INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039

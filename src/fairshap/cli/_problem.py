@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
 from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_left_out, tell_suspicious
 from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
-from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
+from fairshap.cli._options import INVOCATION, FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
 from fairshap.edits._ledger import Checksums
 from fairshap.exceptions import FileError, GroupError, InputError, LedgerError
@@ -110,14 +109,14 @@ class CommandTable:
             reading["left out"] = [tell_left_out(self.left_out)]
         return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
 
-    def about(self, context: typer.Context, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
+    def about(self, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
         """Return what a report says about the table and the command, as the Python functions take it."""
         names = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
         path = Path(self.task.model)
         is_file = path.is_file()
         return {
             "title": f"{what} {self.source.name}, by {' and '.join(names)}",
-            "command": shlex.join(["fairshap", *context.find_root().obj]),
+            "command": INVOCATION.get().line(),
             "data": self.source.name,
             "checksum": self.source.checksum,
             "model_checksum": hashlib.sha256(path.read_bytes()).hexdigest() if is_file else None,
@@ -131,7 +130,6 @@ class CommandTable:
 
     def reports(
         self,
-        context: typer.Context,
         options: ReportOptions,
         what: str,
         make: Callable[[dict[str, Any]], Evidence],
@@ -140,7 +138,7 @@ class CommandTable:
 
         @cache
         def evidence() -> Evidence:
-            return make(self.about(context, options, what))
+            return make(self.about(options, what))
 
         def content(path: str) -> bytes:
             return evidence().content(path)

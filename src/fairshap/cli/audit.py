@@ -24,7 +24,6 @@ _COLUMNS = 20
 
 
 def audit(
-    context: typer.Context,
     task: TaskOptions,
     run: RunOptions,
     page: ReportOptions,
@@ -69,9 +68,7 @@ def audit(
         given["--ll144"] = ll144
         if refused := [name for name, value in given.items() if value is not None]:
             raise typer.BadParameter(f"{refused[0]} goes with one file")
-        found = audit_files(
-            context, output, task, page, threshold=threshold, fail_if=tests, by=by, purpose=purpose
-        )
+        found = audit_files(output, task, page, threshold=threshold, fail_if=tests, by=by, purpose=purpose)
         _check_gates(output, found)
         return
     problem, estimator = open_task(output, task, page, on, needs_privileged=False, weights=weights)
@@ -88,7 +85,7 @@ def audit(
             fail_if=tests,
             **on.params,
             **run.params,
-            **problem.about(context, page, "Fairness audit of", by=by, purpose=purpose),
+            **problem.about(page, "Fairness audit of", by=by, purpose=purpose),
         )
         asked = [(path, partial(found.content, path)) for path in page.reports]
         if tables:

@@ -10,6 +10,7 @@ import typer
 
 import fairshap
 from fairshap.cli._options import (
+    INVOCATION,
     ConstraintOptions,
     RunOptions,
     SelectorOptions,
@@ -39,7 +40,6 @@ _INSTEAD = {
 
 
 def repair(
-    context: typer.Context,
     task: TaskOptions,
     selector: SelectorOptions,
     limits: ConstraintOptions,
@@ -81,10 +81,10 @@ def repair(
             why = "a repair of many files measures the explained model only"
             raise typer.BadParameter(f"{given[0]} goes with one file; {why}")
         rooms = {"max_references": max_references, "max_memory": max_memory}
-        repair_files(context, Output("repair", run), task, selector, limits, files, rooms)
+        repair_files(Output("repair", run), task, selector, limits, files, rooms)
         return
     # The demo is a repair too.
-    output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
+    output = Output(INVOCATION.get().arguments[0], run, to_stderr=is_standard(files.out, files.edits, run))
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     explainer = explainer_of(selector.game, problem.positive, files.report)
@@ -110,7 +110,7 @@ def repair(
         return made.report(positive=problem.positive, evaluation=measured, **hashes, **about)
 
     asked = [
-        *problem.reports(context, files, "Fairness repair of", evidence),
+        *problem.reports(files, "Fairness repair of", evidence),
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]

@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Any
 
-import typer
-
 from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
 from fairshap import tune as try_remedies
 from fairshap._crossval import MINIMIZE, SCORING
@@ -28,7 +26,6 @@ _CANDIDATES = f"{', '.join(FAMILIES)}; all by default."
 
 
 def tune(
-    context: typer.Context,
     task: TaskOptions,
     limits: ConstraintOptions,
     run: RunOptions,
@@ -78,7 +75,7 @@ def tune(
             made.fit(problem.X, problem.y)
             return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        write_all(problem.reports(context, page, "Remedies tried on", make), force=page.force)
+        write_all(problem.reports(page, "Remedies tried on", make), force=page.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "minimized": "minimized"}
