@@ -129,10 +129,7 @@ class CommandTable:
         }
 
     def reports(
-        self,
-        options: ReportOptions,
-        what: str,
-        make: Callable[[dict[str, Any]], Evidence],
+        self, options: ReportOptions, what: str, make: Callable[[dict[str, Any]], Evidence]
     ) -> list[tuple[str | None, Callable[[], bytes]]]:
         """Return the files of a report, and what makes the bytes of each from evidence that is made once."""
 
@@ -174,13 +171,12 @@ def open_problem(
     names = find_names(source, task.sensitive, "sensitive")
     if target in names:
         raise GroupError(f"column {target!r} is both --target and --sensitive; give two columns.")
-    texts: Any = task.privileged
     privileged: Any = None
-    if built_in is not None and not texts and names == [built_in.sensitive]:
+    if built_in is not None and not task.privileged and names == [built_in.sensitive]:
         privileged = built_in.privileged
         notes.append(f"privileged {privileged!r}, as the built-in table says")
-    elif texts:
-        privileged = read_privileged(frame, names, list(texts))
+    elif task.privileged:
+        privileged = read_privileged(frame, names, task.privileged)
     told: list[str] = []
     y, positive, favorable = read_target(source, target, task.positive, told)
     if built_in is not None and target == built_in.y.name and not task.positive:
