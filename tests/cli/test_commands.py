@@ -116,6 +116,7 @@ def test_tune_recommends_within_the_limits(capsys, people):
     args = [*FEW, "--folds", 2, "--repeats", 1, "--max-accuracy-drop", 0.05, "--minimize", "dr=1,dp=6"]
     found = result(capsys, "tune", people, *WHO, *args, "--candidates", "plain,cells")
     names = {"data", "model", "recommended", "reason", "estimator", "dr_noise", "candidates", "report"}
+    names |= {"table", "out", "ledger"}
     assert set(found) == HEAD | FOLDS | names
     taken = next(line for line in found["candidates"] if line["name"] == found["recommended"])
     base = found["candidates"][0]

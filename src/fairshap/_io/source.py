@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -67,22 +67,28 @@ class Source:
             raise ColumnError(text, parameter=parameter)
         return _find_column(column, parameter, self.name, names)
 
-    def to_bytes(self, path: Pathlike, edits: Edits | None = None) -> bytes:
+    def to_bytes(
+        self,
+        path: Pathlike,
+        edits: Edits | None = None,
+        finish: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    ) -> bytes:
         """Return the file with edits made and every other cell as it was read; ``-`` is standard output.
 
         In the format of the source, an edited cell gets what the cell of its reference row holds in the file:
         ``007`` stays ``007``. In another format the values are written, and as text a column in which words
-        count as missing.
+        count as missing; so they are if ``finish`` adds rows or columns to the edited table.
         """
         form, changes = self.format_for(path), self._changes(edits)
         content = None
-        if form == self.document.format:
+        if form == self.document.format and finish is None:
             self._check_written(changes)
             content = self.document.to_bytes(changes)
         if content is None:
             frame = self._whole_frame()
             frame = frame if edits is None else edits.apply(frame)
-            content = frame_to_bytes(frame.assign(**self._worded(changes)), form)
+            frame = frame.assign(**self._worded(changes))
+            content = frame_to_bytes(frame if finish is None else finish(frame), form)
         return content if os.fspath(path) == "-" else compress(content, Path(path))
 
     def format_for(self, path: Pathlike) -> Format:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._models import ColumnEncoder, is_frozen
-from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TableFiles, TaskOptions
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, check_writable, plain
 from fairshap.cli._problem import CommandTable, open_problem
 from fairshap.exceptions import CopiedAttributeWarning, FileError, MissingExtraError, ModelError
@@ -57,9 +57,9 @@ def open_task(
     if files is not None:
         read = [problem.source.path, path, None if ledger is None else Path(ledger)]
         check_writable(files.written, force=files.force, sources=read)
-    if isinstance(files, TableFiles):
+    if out := getattr(files, "out", None):
         # A name that tells no format is an error.
-        problem.source.format_for(files.out)
+        problem.source.format_for(out)
     if task.model in MODELS or not (path.suffix or path.exists()):
         estimator = make_model(task.model, run, n_rows=len(problem.X))
     else:

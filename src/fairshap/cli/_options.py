@@ -53,8 +53,8 @@ OPTIONS = {
 _SAME = (
     "budget candidates categorical decimal delimiter direction drop editable encoding fail_if force frozen "
     "game group header_row id matcher max_accuracy_drop max_auc_drop max_edits max_memory max_per_row "
-    "max_references methods minimize missing numeric positive privileged reject_if report scoring selector "
-    "sensitive sheet target thousands threshold weights"
+    "max_references methods minimize missing numeric positive privileged reject_if remedy report scoring "
+    "selector sensitive sheet target thousands threshold weights"
 )
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 
@@ -286,16 +286,39 @@ class TableFiles(ReportOptions):
     edits: str | None = option(None, "The ledger: every edit, with why (CSV).", metavar="FILE")
 
 
+@dataclass(frozen=True, slots=True)
+class TunedFiles(ReportOptions):
+    """The files of a search."""
+
+    out: str | None = option(
+        None,
+        "The table that the recommendation is trained on: edited cells, added rows, a column of weights. "
+        "Only remedies that are a table are tried then.",
+        _OUTPUT,
+        *("--out", "-o"),
+        metavar="FILE",
+    )
+    ledger: str | None = option(
+        None, "The ledger of its edits, each with why (CSV).", _OUTPUT, metavar="FILE"
+    )
+
+    @property
+    def written(self) -> list[str]:
+        """The files that are asked for."""
+        names = (self.out, self.ledger, *self.reports)
+        return [name for name in names if name is not None]
+
+
 def is_many(data: str) -> bool:
     """Say whether a table is a folder, a pattern or a URL of Parquet files."""
     is_pattern = any(sign in data for sign in "*?[") and not Path(data).is_file()
     return is_pattern or "://" in data or Path(data).is_dir()
 
 
-def is_standard(out: str, edits: str | None, run: RunOptions) -> bool:
+def is_standard(out: str | None, edits: str | None, run: RunOptions, name: str = "edits") -> bool:
     """Say whether a table goes to standard output, or raise an error if two things would."""
     if edits == STANDARD:
-        raise typer.BadParameter("--edits - is not taken; give a file")
+        raise typer.BadParameter(f"--{name} - is not taken; give a file")
     if run.json and out == STANDARD:
         raise typer.BadParameter("--json and --out - both want standard output; write to a file")
     return out == STANDARD

@@ -56,7 +56,7 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     Output("demo", run).line(f"{SPECS['compas'].description}\n")
     what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
-    unused: Any = {"max_references": None, "max_memory": None}
+    unused: Any = {"remedy": None, "minimize": None, "max_references": None, "max_memory": None}
     try:
         repair(*what, run, files, retrain=None, folds=None, repeats=None, **unused)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,15 @@ def repair(
         min=0,
     ),
     repeats: int | None = repeats_option(),
+    remedy: str | None = option(
+        None,
+        "Instead of these edits a remedy, by the name that fairshap tune gives it.",
+        "Repair",
+        metavar="NAME",
+    ),
+    minimize: str = option(
+        "fairness", "With --remedy: what tune was to make small, which searched weights go by.", "Repair"
+    ),
     max_references: int | None = option(
         None,
         "Many files: rows of one label and group that others are matched with; 10,000 by default.",
@@ -76,7 +86,7 @@ def repair(
     if is_many(task.data) or files.out.endswith("/") or Path(files.out).is_dir():
         from fairshap.cli._dataset import repair_files
 
-        measuring = {"--folds": folds, "--repeats": repeats, "--retrain": retrain}
+        measuring = {"--folds": folds, "--repeats": repeats, "--retrain": retrain, "--remedy": remedy}
         if given := [name for name, value in measuring.items() if value is not None]:
             why = "a repair of many files measures the explained model only"
             raise typer.BadParameter(f"{given[0]} goes with one file; {why}")
@@ -85,6 +95,11 @@ def repair(
         return
     # The demo is a repair too.
     output = Output(INVOCATION.get().arguments[0], run, to_stderr=is_standard(files.out, files.edits, run))
+    if remedy is not None:
+        _check_remedy(selector, retrain, files)
+        problem, estimator = open_task(output, task, files, trains="a remedy is measured by training")
+        _apply_remedy(output, problem, estimator, files, run, limits, remedy, minimize, folds, repeats)
+        return
     problem, estimator = open_task(output, task, files)
     retrained = estimator if retrain is None else make_model(retrain, run, "retrain", n_rows=len(problem.X))
     explainer = explainer_of(selector.game, problem.positive, files.report)
@@ -116,6 +131,55 @@ def repair(
     ]
     write_all(asked, force=files.force)
     _print(output, files, problem, made, measured, others)
+
+
+def _check_remedy(selector: SelectorOptions, retrain: str | None, files: TableFiles) -> None:
+    """Raise an error about options that a remedy by name has no use for."""
+    given = [f"--{one.name}" for one in fields(selector) if getattr(selector, one.name) != one.default]
+    given += [] if retrain is None else ["--retrain"]
+    if given:
+        raise typer.BadParameter(f"{given[0]} does not go with --remedy, which says what is edited")
+    if files.report is not None:
+        raise typer.BadParameter("--report does not go with --remedy; fairshap tune has one of remedies")
+
+
+def _apply_remedy(
+    output: Output,
+    problem: CommandTable,
+    estimator: Any,
+    files: TableFiles,
+    run: RunOptions,
+    limits: ConstraintOptions,
+    remedy: str,
+    minimize: str,
+    folds: int | None,
+    repeats: int | None,
+) -> None:
+    """Write the table of a remedy that tune knows, and measure it."""
+    from fairshap.cli._output import describe_folds, describe_measures, plain, write_all
+    from fairshap.cli._remedies import TrainingTable, find_remedy
+
+    found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
+    with output.warnings(of_edits=True):
+        candidate = find_remedy(remedy, problem, estimator, run, limits, minimize)
+        made = TrainingTable.of(candidate, problem)
+        measured = None
+        if folds != 0:
+            methods = {"before": None, "after": candidate.model}
+            how: dict[str, Any] = {"n_folds": folds, "n_repeats": repeats, **problem.inputs, **run.params}
+            measured = fairshap.evaluate(estimator=estimator, methods=methods, **how)
+    write_all(made.files(problem, files.out, files.edits), force=files.force)
+    output.line(f"{candidate.action}.\n")
+    if measured is not None:
+        _print_before_and_after(output, measured)
+        found = describe_folds(measured)
+        found["before"], found["after"] = describe_measures(measured)
+        found["change"] = plain(measured.differences())[1]
+    for line in made.lines(problem.X.size):
+        output.line(line)
+    output.written(files, apart=True)
+    described = {"remedy": remedy, **made.describe()}
+    output.json(**problem.describe(), **described, **found, out=files.out, ledger=files.edits)
 
 
 def make_repair(

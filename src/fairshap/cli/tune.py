@@ -3,22 +3,27 @@
 from contextlib import suppress
 from typing import Any
 
+import typer
+
 from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
 from fairshap import tune as try_remedies
 from fairshap._crossval import MINIMIZE, SCORING
+from fairshap._messages import listing
 from fairshap.attribution._explanation import make_explainer
 from fairshap.cli._models import open_task
 from fairshap.cli._options import (
     ConstraintOptions,
     FoldOptions,
-    ReportOptions,
     RunOptions,
     TaskOptions,
     Texts,
+    TunedFiles,
+    is_standard,
     names_option,
     option,
 )
 from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
+from fairshap.cli._remedies import TABLES, TrainingTable
 from fairshap.model_selection import Tuning
 from fairshap.model_selection._candidates import FAMILIES
 
@@ -29,7 +34,7 @@ def tune(
     task: TaskOptions,
     limits: ConstraintOptions,
     run: RunOptions,
-    page: ReportOptions,
+    files: TunedFiles,
     on: FoldOptions,
     minimize: str = option(
         "fairness",
@@ -44,9 +49,13 @@ def tune(
     candidates: Texts = names_option(_CANDIDATES),
     top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
-    """Try many remedies on folds and say which to take."""
-    output = Output("tune", run)
-    problem, estimator = open_task(output, task, page, on, trains="tuning trains the model again")
+    """Try many remedies on folds and say which to take; --out writes the table that it trains on."""
+    output = Output("tune", run, to_stderr=is_standard(files.out, files.ledger, run, "ledger"))
+    if files.ledger is not None and files.out is None:
+        raise typer.BadParameter("--ledger goes with --out: it belongs to a table")
+    if files.out is not None:
+        candidates = _tables(candidates)
+    problem, estimator = open_task(output, task, files, on, trains="tuning trains the model again")
     with output.warnings():
         tuning = try_remedies(
             estimator=estimator,
@@ -75,7 +84,12 @@ def tune(
             made.fit(problem.X, problem.y)
             return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        write_all(problem.reports(page, "Remedies tried on", make), force=page.force)
+        asked = problem.reports(files, "Remedies tried on", make)
+        made = None
+        if files.out is not None:
+            made = TrainingTable.of(tuning._candidate, problem)
+            asked += made.files(problem, files.out, files.ledger)
+        write_all(asked, force=files.force)
     frame = tuning.frame()
     output.line(f"{tuning.reason}\n")
     before = {"name": "candidate", "minimized": "minimized"}
@@ -84,8 +98,14 @@ def tune(
     output.line(tuning.evaluation.constant)
     if tuning.evaluation.noise_level is not None:
         print_noise(output, tuning.evaluation)
-    output.line("\nIn Python, fairshap.tune(...).estimator is the recommended classifier, ready to fit.")
-    output.written(page)
+    if made is None:
+        output.line("\nIn Python, fairshap.tune(...).estimator is the recommended classifier, ready to fit.")
+        output.line("--out FILE writes its table; fairshap repair --remedy NAME writes that of any other.")
+    else:
+        output.line()
+        for line in made.lines(problem.X.size):
+            output.line(line)
+    output.written(files)
     output.json(
         **problem.describe(),
         **describe_folds(tuning.evaluation),
@@ -94,8 +114,21 @@ def tune(
         estimator=repr(tuning.estimator),
         dr_noise=tuning.evaluation.noise_level,
         candidates=frame,
-        report=page.report,
+        table=None if made is None else made.describe(),
+        out=files.out,
+        ledger=files.ledger,
+        report=files.report,
     )
+
+
+def _tables(candidates: list[str] | None) -> list[str]:
+    """Return the families of candidates that can be written as a table."""
+    if rules := [name for name in candidates or () if name in FAMILIES and name not in TABLES]:
+        raise typer.BadParameter(
+            f"--out writes a table, and {listing(rules)} are rules for predicting: leave them out of "
+            "--candidates, or --out"
+        )
+    return candidates or list(TABLES)
 
 
 def _is_reported(tuning: Tuning) -> bool:

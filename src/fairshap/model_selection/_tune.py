@@ -54,6 +54,10 @@ class Tuning:
     _template: FairSHAP
     _positive: Any
 
+    @property
+    def _candidate(self) -> Candidate:
+        return self._search.known[self.recommended]
+
     def __repr__(self) -> str:
         return f"Tuning({len(self._frame)} candidates; recommended: {self.recommended!r}; .reason says why)"
 
