@@ -254,8 +254,8 @@ class ReportOptions:
     @property
     def written(self) -> list[str]:
         """The files that are asked for, the table first and the reports last."""
-        names = (getattr(self, "out", None), getattr(self, "edits", None), *self.reports)
-        return [name for name in names if name is not None]
+        names = (getattr(self, name, None) for name in ("out", "edits", "ledger"))
+        return [*(name for name in names if name is not None), *self.reports]
 
     def check(self) -> None:
         """Raise an error, before any work, if the report cannot be made."""
@@ -301,12 +301,6 @@ class TunedFiles(ReportOptions):
     ledger: str | None = option(
         None, "The ledger of its edits, each with why (CSV).", _OUTPUT, metavar="FILE"
     )
-
-    @property
-    def written(self) -> list[str]:
-        """The files that are asked for."""
-        names = (self.out, self.ledger, *self.reports)
-        return [name for name in names if name is not None]
 
 
 def is_many(data: str) -> bool:
