@@ -92,17 +92,16 @@ def edits_table(counts: Mapping[Hashable, int]) -> Html:
     )
 
 
-def bar(share: float) -> Html:
-    """Return a bar from the left, as long as a share from 0 to 1."""
-    width = 80 * min(1.0, max(0.0, share)) if np.isfinite(share) else 0.0
-    return _drawing(80, 10, f'<rect y="1" width="{width:.1f}" height="8" rx="1"/>', f"{share:.0%}")
-
-
 def bars(values: Iterable[float]) -> list[Html]:
-    """Return a bar for each value, relative to the largest."""
+    """Return a bar from the left for each value, relative to the largest."""
     sizes = [abs(value) for value in values]
     most = max((size for size in sizes if np.isfinite(size)), default=0.0)
-    return [bar(size / most if most else 0.0) for size in sizes]
+    drawn = []
+    for size in sizes:
+        share = size / most if most else 0.0
+        width = 80 * share if np.isfinite(share) else 0.0
+        drawn.append(_drawing(80, 10, f'<rect y="1" width="{width:.1f}" height="8" rx="1"/>', f"{share:.0%}"))
+    return drawn
 
 
 def histogram(values: Floats, n_bins: int = 24) -> Html:

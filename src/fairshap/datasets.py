@@ -85,9 +85,8 @@ class Spec:
 
 
 _DATA = files("fairshap") / "data"
-SPECS = {
-    name: Spec(**spec) for name, spec in tomllib.loads((_DATA / "tables.toml").read_text("utf-8")).items()
-}
+_TABLES = tomllib.loads((_DATA / "tables.toml").read_text("utf-8"))
+SPECS = {name: Spec(**spec) for name, spec in _TABLES.items()}
 
 
 def names() -> tuple[str, ...]:
@@ -308,14 +307,6 @@ def _draw_block(block: int, bias: float, seed: int) -> pd.DataFrame:
 
 
 def _made(name: str, X: pd.DataFrame, y: Any, description: str) -> Dataset:
-    return Dataset(
-        name=name,
-        X=X,
-        y=pd.Series(y.astype(np.int64), name="hired"),
-        sensitive="group",
-        privileged="a",
-        target="hired",
-        description=description,
-        source=f"fairshap.datasets.make_{name}",
-        licence="MIT",
-    )
+    labels = pd.Series(y.astype(np.int64), name="hired")
+    told = ("hired", description, f"fairshap.datasets.make_{name}", "MIT")
+    return Dataset(name, X, labels, "group", "a", *told)

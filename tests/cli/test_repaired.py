@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fairshap import Edits, _io
-from fairshap.cli._files import find_ledger
 from fairshap.cli._main import run as run_here
+from fairshap.cli._problem import find_ledger
 from tests.cli.conftest import FEW, WHO, described
 from tests.io.conftest import edits_of
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
-from fairshap._io.forms import Style
-from fairshap._io.kinds import MISSING, _are_quantities, read_cells
+from fairshap._io.cells import MISSING, Style, _are_quantities, read_cells
 from fairshap.exceptions import ColumnError, FileFormatError, InputError
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.cells import Style
 from fairshap._io.document import count_footers
-from fairshap._io.forms import Style
 from fairshap._io.text import TextDocument
 from fairshap.edits import Edits
 from fairshap.exceptions import FairshapError

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairshap import _io
+from fairshap._io.cells import Style, read_dates, read_numbers
 from fairshap._io.document import count_footers, find_header
-from fairshap._io.forms import Style, read_dates, read_numbers
 from fairshap._io.frames import frame_to_bytes
 from fairshap.exceptions import FileFormatError, InputError
 from tests.conftest import examples

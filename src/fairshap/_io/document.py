@@ -195,9 +195,8 @@ def count_footers(rows: Sequence[Sequence[str]], width: int) -> int:
 
 def tell_footers(count: int) -> tuple[str, ...]:
     """Return the note on rows below the table, if there are any."""
-    return (
-        (f"the last {f'{count} rows are' if count > 1 else 'row is'} no part of the table",) if count else ()
-    )
+    which = f"{count} rows are" if count > 1 else "row is"
+    return (f"the last {which} no part of the table",) if count else ()
 
 
 def cell_text(value: Any) -> str:

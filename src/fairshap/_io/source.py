@@ -17,6 +17,7 @@ import pandas as pd
 from fairshap import datasets
 from fairshap._files import Pathlike
 from fairshap._frames import Kind, is_missing
+from fairshap._io.cells import MISSING, Style
 from fairshap._io.document import (
     DELIMITERS,
     Changes,
@@ -28,16 +29,17 @@ from fairshap._io.document import (
     decompress,
     format_of,
 )
-from fairshap._io.excel import ExcelDocument
-from fairshap._io.forms import Style
-from fairshap._io.frames import FrameDocument, ParquetDocument, frame_to_bytes
-from fairshap._io.kinds import MISSING
+from fairshap._io.frames import ExcelDocument, FrameDocument, ParquetDocument, frame_to_bytes
 from fairshap._io.text import TextDocument
 from fairshap._messages import did_you_mean, listing
 from fairshap.datasets import Dataset, stored_bytes
 from fairshap.edits import Edits
 from fairshap.edits._ledger import same_value
 from fairshap.exceptions import ColumnError, FileError, FileFormatError, InputError
+
+# The options that a format takes; Parquet and a built-in table, which has none, take none.
+_TAKEN: dict[Format | None, str] = {"excel": "sheet header_row decimal thousands"}
+_TAKEN |= dict.fromkeys(DELIMITERS, "delimiter encoding header_row decimal thousands")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -200,7 +202,8 @@ def read(
         raw, form = _read_bytes(file), format_of(file)
     given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "header_row": header_row}
     given |= {"decimal": decimal, "thousands": thousands}
-    wrong = [option for option, value in given.items() if value is not None and option not in _takes(form)]
+    taken = _TAKEN.get(form, "").split()
+    wrong = [option for option, value in given.items() if value is not None and option not in taken]
     if wrong:
         raise InputError(
             f"{wrong[0]}={given[wrong[0]]!r} is not for {name!r}, which is read as "
@@ -219,20 +222,11 @@ def read(
     elif form == "excel":
         document = ExcelDocument(content, name, texts, style=style, sheet=sheet, header_row=header_row)
     else:
-        how = {"delimiter": delimiter, "encoding": encoding}
-        document = TextDocument(
-            content, name, form or "csv", texts, style=style, header_row=header_row, **how
-        )
+        how: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "header_row": header_row}
+        document = TextDocument(content, name, form or "csv", texts, style=style, **how)
     frame, inferred = _read_columns(document, name, asked)
     document.release()
     return Source(name, file, hashlib.sha256(raw).hexdigest(), frame, inferred, dataset, document)
-
-
-def _takes(form: Format | None) -> str:
-    """Return the options that a format takes."""
-    if form in DELIMITERS:
-        return "delimiter encoding header_row decimal thousands"
-    return "sheet header_row decimal thousands" if form == "excel" else ""
 
 
 def _read_input() -> bytes:

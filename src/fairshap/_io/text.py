@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from fairshap._frames import Kind
+from fairshap._io.cells import Style, read_cells
 from fairshap._io.document import (
     DELIMITERS,
     Changes,
@@ -25,8 +26,6 @@ from fairshap._io.document import (
     find_header,
     tell_footers,
 )
-from fairshap._io.forms import Style
-from fairshap._io.kinds import read_cells
 from fairshap._kernels.delimited import find_fields, find_rows
 from fairshap._typing import Ints
 from fairshap.exceptions import FileFormatError, InputError

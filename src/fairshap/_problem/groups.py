@@ -102,16 +102,12 @@ class Groups:
         ordered = np.argsort(keys, kind="stable")
         by_side = [ordered[side[ordered] == s] for s in (0, 1)]
         medians = np.array([rows[(len(rows) - 1) // 2] for rows in by_side])
-        rows = np.arange(table.n_rows)
         lower, upper = table.store.values(column, medians)
         return cls(
             name,
-            side,
-            group=np.where(side == 0, 0, -1),
-            code=side.astype(np.int64),
+            **sides_of_quantity(side, medians),
             names=("others", str(privileged) if isinstance(privileged, pd.Interval) else "privileged"),
             values=((lower,), (upper,)),
-            donors=np.column_stack([rows, np.where(side < 0, rows, medians[1 - np.maximum(side, 0)])]),
             contrasts=((0, 1),),
             is_mean=False,
             by_row=True,
@@ -295,6 +291,18 @@ def split_quantity(table: Table, column: int, privileged: Privileged, name: Hash
     else:
         side[rows] = _call(privileged, values, name)
     return side
+
+
+def sides_of_quantity(side: Sides, medians: Ints) -> dict[str, Any]:
+    """Return what groups hold for each row, whose value is compared with the median of the other side."""
+    rows = np.arange(len(side))
+    other = np.where(side < 0, rows, medians[1 - np.maximum(side, 0)])
+    return {
+        "side": side,
+        "group": np.where(side == 0, 0, -1),
+        "code": side.astype(np.int64),
+        "donors": np.column_stack([rows, other]),
+    }
 
 
 def _call(privileged: Any, values: NDArray[Any], name: Hashable) -> Bools:

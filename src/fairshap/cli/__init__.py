@@ -1,10 +1,9 @@
 """The command ``fairshap``: audit, repair, evaluate, tune, apply, datasets, demo.
 
 One module for each command, ``demo`` for the two about built-in tables. They share ``_options`` (what can be
-asked for), ``_problem`` (the table), ``_labels`` (what options say of its columns), ``_columns`` (what those
-are good for), ``_asking`` (options that are not given), ``_models`` (the model), ``_files`` (what is written)
-and ``_output`` (what is printed). ``_main`` imports the command that runs and knows exit codes; signals are
-answered here, before anything else is imported.
+asked for), ``_problem`` (the table), ``_meaning`` (what its columns mean), ``_columns`` (what those are good
+for), ``_models`` (the model) and ``_output`` (what is printed and written). ``_main`` imports the command
+that runs and knows exit codes; signals are answered here, before anything else is imported.
 """
 
 import os

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fairshap._messages import listing
-from fairshap._typing import Ints
+from fairshap._typing import Hashes, Ints
 
 # Fewer rows than these may all differ by chance.
 _FEW_ROWS = 20
@@ -16,6 +18,8 @@ _FEW_ROWS = 20
 _FEW_VALUES = 10
 # How many of the rarer values of a column may be told wrongly by one that tells it "almost".
 _ALMOST = 0.02
+# The different values of a column that are told apart; of more, a part is counted that is chosen by hash.
+_MOST = 1 << 18
 _IDENTIFIER = re.compile(
     r"(?i:(?:^|[\W_])(?:ids?|nr|no|number|key|uuid|guid|index|ref)\W*$|nummer$|^(?:id|index)\b)|[a-z]I[dD]$"
 )
@@ -69,10 +73,81 @@ class ColumnFacts(NamedTuple):
         return ""
 
 
+class ColumnScan:
+    """What is known of one column of many files, chunk by chunk in bounded memory."""
+
+    def __init__(self, name: str, kind: pa.DataType) -> None:
+        self.name = name
+        self.is_whole = pa.types.is_integer(kind)
+        self.is_category = is_text(kind) or pa.types.is_dictionary(kind)
+        self.n_rows = self.n_present = 0
+        self.first: Any = None
+        self.low: Any = None
+        self.high: Any = None
+        # The hashes of values that are told apart, how often each occurs, and how many bits of one must be 0.
+        self.hashes: Hashes = np.empty(0, dtype=np.uint64)
+        self.counts: Ints = np.empty(0, dtype=np.int64)
+        self.bits = 0
+
+    def add(self, cells: pa.ChunkedArray) -> None:
+        """Add the cells of a chunk."""
+        present = cells.drop_null()
+        self.n_rows += len(cells)
+        self.n_present += len(present)
+        if not len(present):
+            return
+        if pa.types.is_dictionary(present.type):
+            present = present.cast(present.type.value_type)
+        self.first = present[0].as_py() if self.first is None else self.first
+        ends = pc.min_max(present).as_py()
+        self.low = ends["min"] if self.low is None else min(self.low, ends["min"])
+        self.high = ends["max"] if self.high is None else max(self.high, ends["max"])
+        if self.is_whole or self.is_category:
+            found = pc.value_counts(present)
+            values = found.field("values").to_numpy(zero_copy_only=False)
+            self._count(pd.util.hash_array(values, categorize=False), found.field("counts").to_numpy())
+
+    def _count(self, hashes: Hashes, counts: Ints) -> None:
+        both, place = np.unique(np.concatenate([self.hashes, hashes]), return_inverse=True)
+        total = np.zeros(len(both), dtype=np.int64)
+        np.add.at(total, place, np.concatenate([self.counts, counts]))
+        self._keep(both, total)
+        while len(self.hashes) > _MOST:
+            self.bits += 1
+            self._keep(self.hashes, self.counts)
+
+    def _keep(self, hashes: Hashes, counts: Ints) -> None:
+        kept = hashes & np.uint64((1 << self.bits) - 1) == 0
+        self.hashes, self.counts = hashes[kept], counts[kept]
+
+    @property
+    def facts(self) -> ColumnFacts:
+        """What was found."""
+        is_counted = self.is_whole or self.is_category
+        # Of other columns it is only asked whether they are constant.
+        n_values = len(self.hashes) << self.bits if is_counted else 1 + int(self.low != self.high)
+        is_each_once = is_counted and bool(len(self.counts)) and int(self.counts.max()) == 1
+        span = self.high - self.low + 1 if self.is_whole and self.n_present else 0
+        kinds = self.name, self.is_category, self.is_whole
+        return ColumnFacts(*kinds, self.n_rows, self.n_present, n_values, is_each_once, self.first, span)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Say whether a column holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def find_unusable(frame: pd.DataFrame, kept: Collection[str]) -> dict[str, str]:
     """Return the columns that no model can learn from, and why; those in ``kept`` are not looked at."""
     facts = (ColumnFacts.of(frame[name]) for name in frame.columns if name not in kept)
     return {one.name: one.why_unusable for one in facts if one.why_unusable}
+
+
+def tell_left_out(left_out: Mapping[str, str]) -> str:
+    """Return which columns are left out and why, and how to keep one that nobody asked to leave out."""
+    said = "; ".join(f"{name} ({why})" for name, why in left_out.items())
+    is_asked = all(why in ("empty", "--drop", "--id") for why in left_out.values())
+    return said if is_asked else f"{said}. To keep one, name it in --categorical or --numeric"
 
 
 def find_codes(X: pd.DataFrame, skipped: Collection[str]) -> list[str]:

@@ -1,6 +1,5 @@
 """``fairshap repair`` and ``fairshap audit`` of many Parquet files."""
 
-import shlex
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -14,11 +13,11 @@ from sklearn.frozen import FrozenEstimator
 from fairshap import Evidence, audit_dataset, repair_dataset
 from fairshap._crossval import MEASURES
 from fairshap._messages import listing
-from fairshap.cli._columns import ColumnFacts
-from fairshap.cli._files import check_writable, write_all
-from fairshap.cli._labels import find_value, read_privileged, values_of
+from fairshap.cli._columns import ColumnFacts, ColumnScan, is_text, tell_left_out
+from fairshap.cli._meaning import find_value, read_privileged, values_of
 from fairshap.cli._models import MODELS, feature_names, load_model, make_model
 from fairshap.cli._options import (
+    INVOCATION,
     ConstraintOptions,
     FileOptions,
     ReportOptions,
@@ -27,8 +26,7 @@ from fairshap.cli._options import (
     TaskOptions,
     explainer_of,
 )
-from fairshap.cli._output import Output, plain
-from fairshap.cli._scan import ColumnScan, is_text
+from fairshap.cli._output import Output, check_writable, plain, write_all
 from fairshap.cli.audit import print_evidence
 from fairshap.cli.repair import make_repair
 from fairshap.exceptions import ColumnError, GroupError, TargetError
@@ -59,7 +57,6 @@ class _Meaning:
 
 
 def repair_files(
-    context: typer.Context,
     output: Output,
     task: TaskOptions,
     selector: SelectorOptions,
@@ -74,13 +71,12 @@ def repair_files(
     explainer_of(selector.game, None, files.report)
     check_writable(files.reports, force=files.force, sources=[Path(task.model)])
     read = _open(output, task)
-    who = read.who
     explainer = explainer_of(selector.game, read.positive, files.report)
-    repair = make_repair(output.run, who, read.estimator, selector, limits, explainer)
+    repair = make_repair(output.run, read.who, read.estimator, selector, limits, explainer)
     rooms = {**rooms, "max_references": rooms["max_references"] or MAX_REFERENCES}
     with output.warnings(of_edits=True):
         made = repair_dataset(task.data, files.out, repair, target=str(task.target), **read.options, **rooms)
-    about = _about(context, task, files, read, "repair")
+    about = _about(task, files, read, "repair")
     if files.reports:
         evidence = made.report(**about)
         write_all([(path, partial(evidence.content, path)) for path in files.reports], force=files.force)
@@ -100,14 +96,12 @@ def repair_files(
     )
 
 
-def audit_files(
-    context: typer.Context, output: Output, task: TaskOptions, page: ReportOptions, **more: Any
-) -> Evidence:
+def audit_files(output: Output, task: TaskOptions, page: ReportOptions, **more: Any) -> Evidence:
     """Audit a model on all files of a data set, print what was found, and return it."""
     page.check()
     check_writable(page.reports, force=page.force, sources=[Path(task.model)])
     read = _open(output, task)
-    about = _about(context, task, page, read, "audit")
+    about = _about(task, page, read, "audit")
     with output.warnings():
         found = audit_dataset(
             task.data, read.estimator, **about, **read.who, **read.options, **more, **output.run.params
@@ -124,11 +118,9 @@ def _open(output: Output, task: TaskOptions) -> _Meaning:
     """Return the files and what their columns mean, and print notes on both."""
     taken = ("data", "drop", "categorical", "numeric")
     for name in (field.name for field in fields(FileOptions) if field.name not in taken):
-        if getattr(task, name) is not None and getattr(task, name) != []:
-            shown = name.replace("_", "-")
-            raise typer.BadParameter(
-                f"--{shown} is about text files and workbooks; Parquet files tell their own types"
-            )
+        if getattr(task, name) not in (None, []):
+            why = "is about text files and workbooks; Parquet files tell their own types"
+            raise typer.BadParameter(f"--{name.replace('_', '-')} {why}")
     files = Files.open(task.data)
     schema = {field.name: field.type for field in (*files.schema, *files.partitions)}
     _check_kinds(task, files, schema)
@@ -143,15 +135,9 @@ def _open(output: Output, task: TaskOptions) -> _Meaning:
     left_out |= {one.name: one.why_unusable for one in found if one.name not in kept and one.why_unusable}
     seen = [name for name in files.names if name != task.target and name not in left_out]
     categorical = [name for name in seen if is_text(schema[name]) or name in (task.categorical or ())]
-    said = "; ".join(f"{name} ({why})" for name, why in left_out.items())
-    more = (
-        ""
-        if all(why in ("empty", "--drop", "--id") for why in left_out.values())
-        else (". To keep one, name it in --categorical or --numeric")
-    )
-    rows = f"{task.data}: {files.n_rows:,} rows, {len(seen)} columns beside the target"
     if left_out:
-        output.note(rows, [f"{'left out':<9} {said}{more}"])
+        rows = f"{task.data}: {files.n_rows:,} rows, {len(seen)} columns beside the target"
+        output.note(rows, [f"{'left out':<9} {tell_left_out(left_out)}"])
     estimator = make_model(task.model, output.run, n_rows=files.n_rows) if frozen is None else frozen
     return _Meaning(files, who, positive, left_out, categorical, estimator)
 
@@ -168,14 +154,12 @@ def _check_kinds(task: TaskOptions, files: Files, schema: dict[str, Any]) -> Non
                 )
 
 
-def _about(
-    context: typer.Context, task: TaskOptions, options: ReportOptions, read: _Meaning, what: str
-) -> dict[str, Any]:
+def _about(task: TaskOptions, options: ReportOptions, read: _Meaning, what: str) -> dict[str, Any]:
     """Return what a report says about the files and the command."""
     label = {} if read.positive is None else {"favorable": str(plain(read.positive))}
     return {
         "title": f"Fairness {what} of {task.data}, by {' and '.join(task.sensitive or ())}",
-        "command": shlex.join(["fairshap", *context.find_root().obj]),
+        "command": INVOCATION.get().line(),
         "data": task.data,
         "target": str(task.target),
         "redact": options.redact,

@@ -90,7 +90,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
-        INVOCATION.get().options = {name: value for name, value in given.items() if name != "context"}
+        INVOCATION.get().options = dict(given)
         made = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -151,15 +151,13 @@ def run(args: list[str]) -> int:
         return bool(invocation.options) and not (invocation.options.get("quiet") or invocation.is_asking)
 
     # A shell that completes a word gives the line in one of these.
-    line = next(
-        (os.environ[name] for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS") if name in os.environ), ""
-    )
+    line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
     words = args or line.split()[1:]
     with warnings.catch_warnings(), heartbeat(is_working):
         warnings.simplefilter("ignore")
         try:
             app = make_app(words[:1])
-            code = int(app(args, prog_name="fairshap", standalone_mode=False, obj=args) or 0)
+            code = int(app(args, prog_name="fairshap", standalone_mode=False) or 0)
             sys.stdout.flush()
             return code
         except BrokenPipeError:

@@ -20,14 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._models import ColumnEncoder, is_frozen
-from fairshap.cli._files import check_writable
-from fairshap.cli._options import (
-    FoldOptions,
-    ReportOptions,
-    RunOptions,
-    TaskOptions,
-)
-from fairshap.cli._output import Output, plain
+from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
+from fairshap.cli._output import Output, check_writable, plain
 from fairshap.cli._problem import CommandTable, open_problem
 from fairshap.exceptions import CopiedAttributeWarning, FileError, MissingExtraError, ModelError
 

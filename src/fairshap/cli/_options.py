@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
@@ -27,6 +28,10 @@ class Invocation:
     options: dict[str, Any] = field(default_factory=dict)
     #: Whether somebody is being asked.
     is_asking: bool = False
+
+    def line(self, *more: str) -> str:
+        """Return the command as it is typed, with more arguments behind it."""
+        return shlex.join(["fairshap", *self.arguments, *more])
 
 
 INVOCATION = ContextVar("INVOCATION", default=Invocation())  # noqa: B039
@@ -56,9 +61,6 @@ OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME.split()}
 #: The kinds of model; the first is the default.
 MODELS = ("hist-gradient-boosting", "xgboost", "lightgbm", "random-forest", "logistic", "svm")
 SELECTORS = ("threshold", "budget", "optimal", "iterative")
-_MATCHERS = ("nearest", "emd", "sinkhorn", "sliced")
-_REJECTIONS = ("none", "risk_rises", "label_less_likely")
-_GROUPS = ("both", "unprivileged", "privileged")
 
 _TABLE, _MODEL, _REPAIR, _MEASURING, _OUTPUT = "Table", "Model", "Repair", "Measuring", "Output"
 
@@ -123,13 +125,6 @@ repeats_option = partial(
     "How often the rows are dealt into folds; up to 4 times for a small table.",
     _MEASURING,
     min=1,
-)
-game_option = partial(
-    option,
-    "risk",
-    "What is explained: the risk, which is what the attribute alone does to a score, or the gap between the "
-    "scores of matched people.",
-    _REPAIR,
 )
 out_option = partial(
     option, MISSING, "The repaired table; - for standard output.", None, "--out", "-o", metavar="FILE"
@@ -259,8 +254,8 @@ class ReportOptions:
     @property
     def written(self) -> list[str]:
         """The files that are asked for, the table first and the reports last."""
-        names = (getattr(self, "out", None), getattr(self, "edits", None), *self.reports)
-        return [name for name in names if name is not None]
+        names = (getattr(self, name, None) for name in ("out", "edits", "ledger"))
+        return [*(name for name in names if name is not None), *self.reports]
 
     def check(self) -> None:
         """Raise an error, before any work, if the report cannot be made."""
@@ -307,12 +302,6 @@ class TunedFiles(ReportOptions):
         None, "The ledger of its edits, each with why (CSV).", _OUTPUT, metavar="FILE"
     )
 
-    @property
-    def written(self) -> list[str]:
-        """The files that are asked for."""
-        names = (self.out, self.ledger, *self.reports)
-        return [name for name in names if name is not None]
-
 
 def is_many(data: str) -> bool:
     """Say whether a table is a folder, a pattern or a URL of Parquet files."""
@@ -340,7 +329,7 @@ class ConstraintOptions:
         "both",
         "Whose rows are edited: both, unprivileged or privileged.",
         _REPAIR,
-        autocompletion=offer(_GROUPS),
+        autocompletion=offer(["both", "unprivileged", "privileged"]),
     )
     direction: str | None = option(
         None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
@@ -350,14 +339,14 @@ class ConstraintOptions:
         "Leave a row unedited if its risk would rise (risk_rises), or its label would become less likely "
         "(label_less_likely).",
         _REPAIR,
-        autocompletion=offer(_REJECTIONS),
+        autocompletion=offer(["none", "risk_rises", "label_less_likely"]),
     )
     plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
     matcher: str = option(
         "nearest",
         "How rows are matched: nearest, emd, sinkhorn or sliced.",
         _REPAIR,
-        autocompletion=offer(_MATCHERS),
+        autocompletion=offer(["nearest", "emd", "sinkhorn", "sliced"]),
     )
 
     def constraints(self) -> "EditConstraints":
@@ -384,12 +373,14 @@ class SelectorOptions:
         _REPAIR,
     )
     selector: str = option(
-        "threshold",
-        "threshold, budget, optimal or iterative.",
-        _REPAIR,
-        autocompletion=offer(SELECTORS),
+        "threshold", "threshold, budget, optimal or iterative.", _REPAIR, autocompletion=offer(SELECTORS)
     )
-    game: str = game_option()
+    game: str = option(
+        "risk",
+        "What is explained: the risk, which is what the attribute alone does to a score, or the gap between "
+        "the scores of matched people.",
+        _REPAIR,
+    )
     budget: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", _REPAIR)
 
     def params(self) -> dict[str, Any]:

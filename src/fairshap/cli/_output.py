@@ -1,13 +1,14 @@
-"""What a command prints: the result on standard output, messages on standard error."""
+"""What a command prints, the result on standard output and messages on standard error, and what it writes."""
 
 import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import fill
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import pandas as pd
 from rich.console import Console
@@ -17,8 +18,9 @@ from rich.text import Text
 
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
+from fairshap._files import check_folder, check_target, write_atomically
 from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
-from fairshap.exceptions import FairshapWarning, MarginWarning, NothingToRepairWarning
+from fairshap.exceptions import FairshapWarning, FileError, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
@@ -50,9 +52,8 @@ class Output:
         print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
         for line in lines:
             # The first word is the topic, and the rest stands to the right of it.
-            print(
-                fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12), file=sys.stderr
-            )
+            below = fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12)
+            print(below, file=sys.stderr)
 
     def line(self, text: str = "") -> None:
         """Print a line of the result, unless it is JSON."""
@@ -72,9 +73,8 @@ class Output:
             table.add_column(name, justify="left" if k in set(left) else "right", no_wrap=True)
         for line in lines:
             table.add_row(*line)
-        if self.console.measure(table, options=self.console.options.update(max_width=10_000)).maximum <= (
-            self.console.width
-        ):
+        endless = self.console.options.update(max_width=10_000)
+        if self.console.measure(table, options=endless).maximum <= self.console.width:
             self.console.print(table)
             return
         for line in lines:
@@ -131,6 +131,40 @@ class Output:
                 warnings.simplefilter("ignore", category)
             warnings.showwarning = cast("Any", show)
             yield
+
+
+# ---- files, all of them or none
+
+
+def check_writable(paths: Sequence[str | None], *, force: bool, sources: Sequence[Path | None] = ()) -> None:
+    """Raise an error, before any work, if a file cannot be written, or is a source, which is only read."""
+    given = [Path(path) for path in paths if path is not None and path != STANDARD]
+    for k, path in enumerate(given):
+        if path.resolve() in [other.resolve() for other in given[:k]]:
+            raise FileError(f"{str(path)!r} is given for two files; give two names.")
+        check_target(path, force=force, sources=sources)
+        if path.is_file() or not path.exists():
+            check_folder(path)
+
+
+def write_all(contents: Sequence[tuple[str | None, Callable[[], bytes]]], *, force: bool) -> None:
+    """Write the files that are asked for, all of them or none; the last may go to standard output."""
+    if not contents:
+        return
+    (path, content), *rest = contents
+
+    def write(file: BinaryIO) -> None:
+        file.write(content())
+        # A full disk is noticed here, while the files before this one lie ready beside their places.
+        file.flush()
+        write_all(rest, force=force)
+
+    if path is None:
+        write_all(rest, force=force)
+    elif path == STANDARD:
+        write(sys.stdout.buffer)
+    else:
+        write_atomically(path, write, force=force)
 
 
 # ---- values as text and as JSON
@@ -225,8 +259,18 @@ def print_notes(output: Output, evaluation: Evaluation) -> None:
     print_noise(output, evaluation)
 
 
-def print_noise(output: Output, evaluation: Evaluation) -> None:
-    """Print the DR of a shuffled attribute, and whether the baseline's can be told from it."""
-    said = "; DR is not distinguishable from it" if evaluation.is_noise else ""
-    level = f"{evaluation.noise_level:.4f}"
+def print_noise(output: Output, measured: Any) -> None:
+    """Print the DR of a shuffled attribute, and whether the model's can be told from it."""
+    said = "; DR is not distinguishable from it" if measured.is_noise else ""
+    level = f"{measured.noise_level:.4f}"
     output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level}{said}.")
+
+
+def how_to_check(out: str, *, measured: bool) -> str:
+    """Return how to find out what a repair does; ``measured`` says whether measures stand above."""
+    name = "the repaired table" if out == STANDARD else out
+    how = "as the measures above do" if measured else "as fairshap repair does with --folds 5"
+    return (
+        f"To check the repair, train on {name} and test on original rows that it does not hold, {how}. An "
+        "audit of the repaired table tests on edited rows, on which accuracy looks better than it is."
+    )

@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
@@ -10,17 +11,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
-from fairshap.cli._asking import complete
-from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_suspicious
-from fairshap.cli._files import Repaired, find_repair
-from fairshap.cli._labels import find_names, read_privileged, read_target
-from fairshap.cli._options import FileOptions, ReportOptions, TaskOptions
+from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_left_out, tell_suspicious
+from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
+from fairshap.cli._options import INVOCATION, FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
-from fairshap.exceptions import GroupError, InputError
+from fairshap.edits._ledger import Checksums
+from fairshap.exceptions import FileError, GroupError, InputError, LedgerError
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """The ledger by which we know that a table was repaired, what it says, and what that means."""
+
+    edits: int
+    original_sha256: str
+    ledger: str
+    warning: str
 
 
 @dataclass(slots=True)
@@ -97,20 +106,17 @@ class CommandTable:
         """Return how the table was read, a line for each topic; nothing if there is nothing to tell."""
         reading = {**self.reading}
         if self.left_out:
-            said = "; ".join(f"{name} ({why})" for name, why in self.left_out.items())
-            is_asked = all(why in ("empty", "--drop", "--id") for why in self.left_out.values())
-            more = "" if is_asked else ". To keep one, name it in --categorical or --numeric"
-            reading["left out"] = [said + more]
+            reading["left out"] = [tell_left_out(self.left_out)]
         return [f"{topic:<9} {'; '.join(texts)}" for topic, texts in reading.items() if texts]
 
-    def about(self, context: typer.Context, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
+    def about(self, options: ReportOptions, what: str, **more: Any) -> dict[str, Any]:
         """Return what a report says about the table and the command, as the Python functions take it."""
         names = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
         path = Path(self.task.model)
         is_file = path.is_file()
         return {
             "title": f"{what} {self.source.name}, by {' and '.join(names)}",
-            "command": shlex.join(["fairshap", *context.find_root().obj]),
+            "command": INVOCATION.get().line(),
             "data": self.source.name,
             "checksum": self.source.checksum,
             "model_checksum": hashlib.sha256(path.read_bytes()).hexdigest() if is_file else None,
@@ -123,17 +129,13 @@ class CommandTable:
         }
 
     def reports(
-        self,
-        context: typer.Context,
-        options: ReportOptions,
-        what: str,
-        make: Callable[[dict[str, Any]], Evidence],
+        self, options: ReportOptions, what: str, make: Callable[[dict[str, Any]], Evidence]
     ) -> list[tuple[str | None, Callable[[], bytes]]]:
         """Return the files of a report, and what makes the bytes of each from evidence that is made once."""
 
         @cache
         def evidence() -> Evidence:
-            return make(self.about(context, options, what))
+            return make(self.about(options, what))
 
         def content(path: str) -> bytes:
             return evidence().content(path)
@@ -162,22 +164,19 @@ def open_problem(
     frame, built_in, notes = source.frame, source.dataset, []
     if built_in is not None:
         task = replace(
-            task,
-            target=task.target or str(built_in.y.name),
-            sensitive=task.sensitive or [built_in.sensitive],
+            task, target=task.target or str(built_in.y.name), sensitive=task.sensitive or [built_in.sensitive]
         )
     task = complete(task, source, needs_privileged=needs_privileged)
     target = source.find(str(task.target), "target")
     names = find_names(source, task.sensitive, "sensitive")
     if target in names:
         raise GroupError(f"column {target!r} is both --target and --sensitive; give two columns.")
-    texts: Any = task.privileged
     privileged: Any = None
-    if built_in is not None and not texts and names == [built_in.sensitive]:
+    if built_in is not None and not task.privileged and names == [built_in.sensitive]:
         privileged = built_in.privileged
         notes.append(f"privileged {privileged!r}, as the built-in table says")
-    elif texts:
-        privileged = read_privileged(frame, names, list(texts))
+    elif task.privileged:
+        privileged = read_privileged(frame, names, task.privileged)
     told: list[str] = []
     y, positive, favorable = read_target(source, target, task.positive, told)
     if built_in is not None and target == built_in.y.name and not task.positive:
@@ -242,3 +241,57 @@ def _describe_reading(source: _io.Source, codes: list[str]) -> dict[str, list[st
             f"{shlex.quote(','.join(codes))}"
         )
     return reading
+
+
+# ---- tables that were repaired before
+
+
+def find_repair(source: _io.Source, task: TaskOptions, ledger: str | None) -> tuple[Repaired | None, str]:
+    """Return what tells that a table was repaired, None if nothing does, and a note for the user."""
+    if ledger is not None and not Path(ledger).is_file():
+        raise FileError(f"there is no ledger {ledger!r}.")
+    if ledger is None and source.path is not None:
+        ledger = find_ledger(source.path.parent, source.checksum)
+    if ledger is None:
+        return None, ""
+    found = Checksums.read(ledger)
+    if found.original == source.checksum != found.repaired:
+        return None, ""
+    if found.repaired == source.checksum:
+        told = f"{source.name!r} is the repaired table of the ledger {ledger!r}"
+        warning = _warning(told, found.n_edits, task)
+        return Repaired(found.n_edits, found.original, ledger, warning), f"warning: {warning}"
+    why = "holds no checksum of a repaired file"
+    if found.repaired:
+        why = "was written with another file, or the table was changed afterwards"
+    return None, (
+        f"{ledger!r} does not tell whether {source.name!r} is repaired: it {why}. If it is, these measures "
+        "mislead: the rows that a model is tested on are edited too."
+    )
+
+
+def find_ledger(folder: Path, checksum: str) -> str | None:
+    """Return the ledger in a folder that names a repaired file of some checksum."""
+    # What cannot be read, or is damaged, tells nothing. What is no ordinary file could wait forever.
+    with suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            with suppress(OSError, LedgerError):
+                is_csv = path.suffix.lower() == ".csv" and path.is_file()
+                if is_csv and Checksums.read(path).repaired == checksum:
+                    return str(path)
+    return None
+
+
+def _warning(told: str, edits: int, task: TaskOptions) -> str:
+    who = ["-t", str(task.target)]
+    for option, values in (("-s", task.sensitive), ("-p", task.privileged), ("--positive", task.positive)):
+        who += [part for value in values or () for part in (option, value)]
+    meaning, cells = shlex.join(who), f"{edits:,} {'cell' if edits == 1 else 'cells'}"
+    return (
+        f"{told} ({cells} replaced). The rows that a model is tested on here are edited too, by values of "
+        "rows with the same label: accuracy usually looks better than it is, and fairness can look better "
+        "or worse. Check a repair on original rows instead: "
+        f"`fairshap repair ORIGINAL {meaning} --out FILE` trains on repaired folds and tests on original "
+        f"ones; `fairshap audit OTHERS {meaning} --model FILE` tests a model that was trained on the "
+        "repaired table on original rows that the table does not hold."
+    )

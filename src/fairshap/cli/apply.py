@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fairshap
-from fairshap.cli._options import (
-    FileOptions,
-    RunOptions,
-    argument,
-    force_option,
-    is_standard,
-    out_option,
-)
+from fairshap.cli._options import FileOptions, RunOptions, argument, force_option, is_standard, out_option
 from fairshap.exceptions import FileError
 
 if TYPE_CHECKING:
@@ -32,8 +25,7 @@ def apply(
     force: bool = force_option(),
 ) -> None:
     """Make the edits of a ledger again; a table whose rows or old values differ is refused."""
-    from fairshap.cli._files import check_writable, how_to_check, write_all
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, check_writable, how_to_check, write_all
     from fairshap.edits._ledger import Checksums
 
     output = Output("apply", run, to_stderr=is_standard(out, None, run))

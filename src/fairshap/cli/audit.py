@@ -24,7 +24,6 @@ _COLUMNS = 20
 
 
 def audit(
-    context: typer.Context,
     task: TaskOptions,
     run: RunOptions,
     page: ReportOptions,
@@ -55,9 +54,8 @@ def audit(
 ) -> None:
     """Say who gets what, how the model errs by group, and through which columns and rows; change nothing."""
     import fairshap
-    from fairshap.cli._files import write_all
     from fairshap.cli._models import open_task
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, write_all
     from fairshap.evidence._gates import read_conditions, read_file
 
     output = Output("audit", run)
@@ -70,9 +68,7 @@ def audit(
         given["--ll144"] = ll144
         if refused := [name for name, value in given.items() if value is not None]:
             raise typer.BadParameter(f"{refused[0]} goes with one file")
-        found = audit_files(
-            context, output, task, page, threshold=threshold, fail_if=tests, by=by, purpose=purpose
-        )
+        found = audit_files(output, task, page, threshold=threshold, fail_if=tests, by=by, purpose=purpose)
         _check_gates(output, found)
         return
     problem, estimator = open_task(output, task, page, on, needs_privileged=False, weights=weights)
@@ -89,12 +85,12 @@ def audit(
             fail_if=tests,
             **on.params,
             **run.params,
-            **problem.about(context, page, "Fairness audit of", by=by, purpose=purpose),
+            **problem.about(page, "Fairness audit of", by=by, purpose=purpose),
         )
         asked = [(path, partial(found.content, path)) for path in page.reports]
         if tables:
-            frames = found.to_ll144().values()
-            asked += [(path, partial(_to_csv, frame)) for path, frame in zip(tables, frames, strict=True)]
+            contents = [frame.to_csv(index=False).encode for frame in found.to_ll144().values()]
+            asked += [(path, partial(content)) for path, content in zip(tables, contents, strict=True)]
         write_all(asked, force=page.force)
     rows = _rows(found, problem, top)
     if page.redact:
@@ -120,7 +116,7 @@ def _check_gates(output: Output, found: Evidence) -> None:
 
 def _table_files(folder: str, problem: CommandTable, page: ReportOptions) -> list[str]:
     """Return the files of the tables of Local Law 144, or say before any work why they cannot be written."""
-    from fairshap.cli._files import check_writable
+    from fairshap.cli._output import check_writable
     from fairshap.evidence._forms import ll144_names
     from fairshap.exceptions import FileError
 
@@ -133,11 +129,6 @@ def _table_files(folder: str, problem: CommandTable, page: ReportOptions) -> lis
     found = [str(Path(folder, f"{name}.csv")) for name in ll144_names(attributes)]
     check_writable([*page.written, *found], force=page.force, sources=[problem.source.path])
     return found
-
-
-def _to_csv(frame: Any) -> bytes:
-    content: bytes = frame.to_csv(index=False).encode()
-    return content
 
 
 def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, Any]]:
@@ -169,13 +160,13 @@ def print_evidence(
     output: Output, found: Evidence, rows: list[dict[str, Any]], row_head: str = "row"
 ) -> None:
     """Print what an audit found; ``rows`` are those of the largest risk, if there are any to show."""
-    answers = found.answers
-    output.line(answers.what_was_unfair)
-    output.line(answers.for_whom)
-    if found.provenance.is_stand_in:
-        output.line(f"The model is a stand-in, {found.provenance.model}, trained here. {found.setting.how}")
-    else:
-        output.line(found.setting.how)
+    from fairshap.cli._output import print_noise
+
+    output.line(found.answers.what_was_unfair)
+    output.line(found.answers.for_whom)
+    is_stand_in = found.provenance.is_stand_in
+    model = f"The model is a stand-in, {found.provenance.model}, trained here. " if is_stand_in else ""
+    output.line(model + found.setting.how)
     for grouping in found.groupings:
         _print_groups(output, grouping)
     figures = ", ".join(
@@ -189,12 +180,8 @@ def print_evidence(
             f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, "
             f"{flips.high:.2%}]."
         )
-        noise = found.treatment.noise_level
-        if noise == noise:
-            said = "; DR is not distinguishable from it" if found.treatment.is_noise else ""
-            output.line(
-                f"Noise level of DR (the sensitive column shuffled among the rows): {noise:.4f}{said}."
-            )
+        if found.treatment.noise_level == found.treatment.noise_level:
+            print_noise(output, found.treatment)
     _print_columns(output, found)
     if rows:
         output.line("\nWhich rows: the largest risks, and the value that adds the most")
@@ -215,23 +202,17 @@ def _print_groups(output: Output, grouping: Any) -> None:
         lines = []
         for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
             mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
-            impact = (
-                "most favored" if line.group == table.most_favored else _figure(line.impact_ratio, "{:.2f}")
-            )
-            rates = errors.rates
-            lines.append(
-                (
-                    group.name + mark,
-                    group.rows,
-                    "not known"
-                    if line.base_rate.value != line.base_rate.value
-                    else f"{line.base_rate.value:.1%}",
-                    _figure(line.selection_rate),
-                    impact,
-                    "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
-                    *(_figure(rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
-                )
-            )
+            base, is_favored = line.base_rate.value, line.group == table.most_favored
+            cells = [
+                group.name + mark,
+                group.rows,
+                "not known" if base != base else f"{base:.1%}",
+                _figure(line.selection_rate),
+                "most favored" if is_favored else _figure(line.impact_ratio, "{:.2f}"),
+                "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
+                *(_figure(errors.rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
+            ]
+            lines.append(cells)
         output.table([*head, "false positives"], lines)
     if grouping.unknown_rows:
         output.line(
@@ -241,7 +222,7 @@ def _print_groups(output: Output, grouping: Any) -> None:
 
 def _figure(figure: Any, write: str = "{:.1%}") -> str:
     """Return a figure with its interval as text."""
-    if figure.value != figure.value:
+    if figure is None or figure.value != figure.value:
         return "not known"
     value, low, high = (write.format(one) for one in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
@@ -252,11 +233,8 @@ def _print_columns(output: Output, found: Evidence) -> None:
     told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
     lines: list[tuple[Any, ...]] = [
         (
-            one.column,
-            f"{one.share:.1%}",
-            one.mean_size,
-            one.cells,
-            _figure(told.get(one.column, _NONE), "{:.2f}"),
+            *(one.column, f"{one.share:.1%}", one.mean_size, one.cells),
+            _figure(told.get(one.column), "{:.2f}"),
         )
         for one in found.treatment.columns
     ]
@@ -278,9 +256,3 @@ def _print_columns(output: Output, found: Evidence) -> None:
             "All columns together tell the attribute with an AUC of "
             f"{_figure(found.proxies.all_together, '{:.2f}')}."
         )
-
-
-class _NONE:
-    """A figure that is not known."""
-
-    value = float("nan")

@@ -5,8 +5,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from fairshap.cli._options import (
     ConstraintOptions,
     RunOptions,
@@ -42,7 +40,6 @@ def datasets(run: RunOptions) -> None:
 
 
 def demo(
-    context: typer.Context,
     run: RunOptions,
     out: Path = option(
         Path("fairshap-demo"), "The folder for table, ledger and report.", None, "--out", "-o", metavar="DIR"
@@ -61,7 +58,7 @@ def demo(
     what = TaskOptions("compas"), SelectorOptions(), ConstraintOptions()
     unused: Any = {"remedy": None, "minimize": None, "max_references": None, "max_memory": None}
     try:
-        repair(context, *what, run, files, retrain=None, folds=None, repeats=None, **unused)
+        repair(*what, run, files, retrain=None, folds=None, repeats=None, **unused)
     except BaseException:
         # Only if nothing is in it.
         with suppress(OSError):

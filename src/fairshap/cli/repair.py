@@ -11,6 +11,7 @@ import typer
 
 import fairshap
 from fairshap.cli._options import (
+    INVOCATION,
     ConstraintOptions,
     RunOptions,
     SelectorOptions,
@@ -40,7 +41,6 @@ _INSTEAD = {
 
 
 def repair(
-    context: typer.Context,
     task: TaskOptions,
     selector: SelectorOptions,
     limits: ConstraintOptions,
@@ -80,9 +80,8 @@ def repair(
     """
     from fairshap._crossval import with_params
     from fairshap._models import is_frozen
-    from fairshap.cli._files import write_all
     from fairshap.cli._models import make_model, open_task
-    from fairshap.cli._output import Output
+    from fairshap.cli._output import Output, write_all
 
     if is_many(task.data) or files.out.endswith("/") or Path(files.out).is_dir():
         from fairshap.cli._dataset import repair_files
@@ -92,10 +91,10 @@ def repair(
             why = "a repair of many files measures the explained model only"
             raise typer.BadParameter(f"{given[0]} goes with one file; {why}")
         rooms = {"max_references": max_references, "max_memory": max_memory}
-        repair_files(context, Output("repair", run), task, selector, limits, files, rooms)
+        repair_files(Output("repair", run), task, selector, limits, files, rooms)
         return
     # The demo is a repair too.
-    output = Output(str(context.info_name), run, to_stderr=is_standard(files.out, files.edits, run))
+    output = Output(INVOCATION.get().arguments[0], run, to_stderr=is_standard(files.out, files.edits, run))
     if remedy is not None:
         _check_remedy(selector, retrain, files)
         problem, estimator = open_task(output, task, files, trains="a remedy is measured by training")
@@ -126,7 +125,7 @@ def repair(
         return made.report(positive=problem.positive, evaluation=measured, **hashes, **about)
 
     asked = [
-        *problem.reports(context, files, "Fairness repair of", evidence),
+        *problem.reports(files, "Fairness repair of", evidence),
         (files.edits, lambda: ledger),
         (files.out, lambda: table),
     ]
@@ -157,8 +156,7 @@ def _apply_remedy(
     repeats: int | None,
 ) -> None:
     """Write the table of a remedy that tune knows, and measure it."""
-    from fairshap.cli._files import write_all
-    from fairshap.cli._output import describe_folds, describe_measures, plain
+    from fairshap.cli._output import describe_folds, describe_measures, plain, write_all
     from fairshap.cli._remedies import TrainingTable, find_remedy
 
     found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
@@ -235,8 +233,7 @@ def _print(
     others: Evaluation | None,
 ) -> None:
     """Print what was measured, what was edited, where it is, and how to check it."""
-    from fairshap.cli._files import how_to_check
-    from fairshap.cli._output import describe_folds, describe_measures, plain
+    from fairshap.cli._output import describe_folds, describe_measures, how_to_check, plain
 
     found: dict[str, Any] = dict.fromkeys(("folds", "repeats", "before", "after", "change"))
     frame, cells = repair.edits_.frame(), problem.X.size

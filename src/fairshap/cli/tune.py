@@ -10,7 +10,6 @@ from fairshap import tune as try_remedies
 from fairshap._crossval import MINIMIZE, SCORING
 from fairshap._messages import listing
 from fairshap.attribution._explanation import make_explainer
-from fairshap.cli._files import write_all
 from fairshap.cli._models import open_task
 from fairshap.cli._options import (
     ConstraintOptions,
@@ -23,7 +22,7 @@ from fairshap.cli._options import (
     names_option,
     option,
 )
-from fairshap.cli._output import Output, describe_folds, print_levels, print_noise
+from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
 from fairshap.cli._remedies import TABLES, TrainingTable
 from fairshap.model_selection import Tuning
 from fairshap.model_selection._candidates import FAMILIES
@@ -32,7 +31,6 @@ _CANDIDATES = f"{', '.join(FAMILIES)}; all by default."
 
 
 def tune(
-    context: typer.Context,
     task: TaskOptions,
     limits: ConstraintOptions,
     run: RunOptions,
@@ -51,7 +49,7 @@ def tune(
     candidates: Texts = names_option(_CANDIDATES),
     top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
-    """Try many remedies on folds and say which to take; --out writes the table that it trains on."""
+    """Try many remedies on folds and say which to take."""
     output = Output("tune", run, to_stderr=is_standard(files.out, files.ledger, run, "ledger"))
     if files.ledger is not None and files.out is None:
         raise typer.BadParameter("--ledger goes with --out: it belongs to a table")
@@ -86,7 +84,7 @@ def tune(
             made.fit(problem.X, problem.y)
             return made.report(positive=problem.positive, evaluation=measured, tuning=tuning, **about)
 
-        asked = problem.reports(context, files, "Remedies tried on", make)
+        asked = problem.reports(files, "Remedies tried on", make)
         made = None
         if files.out is not None:
             made = TrainingTable.of(tuning._candidate, problem)
@@ -144,12 +142,10 @@ def _weights(text: str) -> Any:
     """Return the name of what is made small, or weights."""
     if "=" not in text:
         return text
-    parts = (part.partition("=") for part in text.split(","))
-    return {name.strip(): _value(weight) for name, _, weight in parts}
-
-
-def _value(text: str) -> Any:
-    """Return a number, or whatever the text is."""
-    with suppress(ValueError):
-        return float(text)
-    return text
+    weights: dict[str, Any] = {}
+    for name, _, weight in (part.partition("=") for part in text.split(",")):
+        # What is no number is refused by name.
+        weights[name.strip()] = weight
+        with suppress(ValueError):
+            weights[name.strip()] = float(weight)
+    return weights

@@ -12,8 +12,7 @@ from fairshap._frames import Table
 from fairshap._kernels.hashing import mix64
 from fairshap._messages import check_count
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Problem
-from fairshap._problem.parts import Whole
+from fairshap._problem import Problem, Whole
 from fairshap._typing import Bools, Floats, Hashes, Ints
 from fairshap.attribution._calls import Game
 from fairshap.attribution._explain import is_small

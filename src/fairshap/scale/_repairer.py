@@ -12,8 +12,7 @@ from fairshap._crossval.folds import cut_of, tells_decisions, when_switched
 from fairshap._frames import Players, Table, is_missing, open_store
 from fairshap._messages import did_you_mean, listing
 from fairshap._models import Risk, Scorer
-from fairshap._problem import Problem, warn_of_copies
-from fairshap._problem.parts import Whole
+from fairshap._problem import Problem, Whole, warn_of_copies
 from fairshap._typing import Bools, Floats, Ints, Native
 from fairshap.attribution._explain import explain_risk
 from fairshap.attribution._explanation import Options
