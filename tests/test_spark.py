@@ -1,6 +1,9 @@
 """Partitions of a Spark frame are repaired as the whole table is; Java 17 is needed."""
 
+import os
+import pickle
 import shutil
+import subprocess
 import sys
 import types
 
@@ -172,3 +175,39 @@ def test_small_batches_are_put_together():
         pa.RecordBatch.from_pydict({"a": pa.array(range(n), type=pa.int64())}) for n in (3, 0, 4, 1, 2)
     ]
     assert [len(table) for table in fairshap.spark._rebatched(iter(batches), 5)] == [7, 3]
+
+
+# Connect and the classic session cannot be in one process.
+CONNECT = """
+import sys
+import numpy as np
+import pyarrow as pa
+import pandas as pd
+from pyspark.sql import SparkSession
+import fairshap.spark
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+table = pa.Table.from_pandas(pd.read_parquet(sys.argv[1]), preserve_index=False)
+with open(sys.argv[2], "rb") as file:
+    repairer = pickle.load(file)
+made = fairshap.spark.repair(spark.createDataFrame(table), repairer, key="id")
+made.df.toArrow().to_pandas().to_parquet(sys.argv[3])
+print(made.edits.count(), fairshap.spark.audit(made.df, repairer).n_rows)
+spark.stop()
+"""
+
+
+@needs_java
+def test_spark_connect_repairs_alike(whole, tmp_path):
+    pytest.importorskip("grpc_status", reason="Spark Connect needs pyspark[connect]")
+    repair, repairer, expected = whole
+    paths = [tmp_path / name for name in ("rows.parquet", "repairer.pkl", "fair.parquet")]
+    FRAME.to_parquet(paths[0])
+    paths[1].write_bytes(pickle.dumps(repairer))
+    command = [sys.executable, "-W", "ignore", "-c", f"import pickle\n{CONNECT}", *map(str, paths)]
+    env = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-2:] == [str(len(repair.edits_)), "300"]
+    repaired = pd.read_parquet(paths[2]).sort_values("id", ignore_index=True)[list(X)]
+    pd.testing.assert_frame_equal(repaired.astype(expected.dtypes), expected)
