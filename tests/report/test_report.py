@@ -55,7 +55,7 @@ SECTIONS = [
     "Outcomes",
     "Errors by group",
     "Treatment: what the attribute alone does",
-    "Proxies: columns that stand for the attribute",
+    "Proxies: columns that stand in for the attribute",
     "Mitigation",
     "Limits, and where this belongs",
     "Provenance",
