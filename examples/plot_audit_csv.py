@@ -13,6 +13,7 @@ treat women and men. Nothing is changed here: an audit only measures.
 # codes of ``job`` look like numbers, and pandas has to be told that they are categories.
 
 import tempfile
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -47,7 +48,7 @@ evidence = audit(
     n_folds=2,
     random_state=0,
 )
-print(evidence.answers.what_was_unfair)
+print(textwrap.fill(evidence.answers.what_was_unfair, 100))
 
 # %%
 # Read the last sentence twice. The model's output moves when only the sex changes, but a shuffled column
@@ -68,7 +69,7 @@ ax = evidence.plot_outcomes()
 # %%
 # Through which columns
 # ---------------------
-# Some columns stand for the attribute (a high AUC), and some carry the risk. The two need not be the same.
+# Some columns stand in for the attribute (a high AUC), and some carry the risk. The two need not be the same.
 
 print(evidence.answers.through_which_columns)
 

@@ -13,6 +13,8 @@ one that is within a standard error of the best. Its answer may well be: drop th
 # will not see the attribute when it predicts. The table is made up: group ``a`` has an advantage in one
 # district.
 
+import textwrap
+
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
@@ -33,7 +35,7 @@ tuning = tune(
     n_folds=3,
     random_state=0,
 )
-print(tuning.reason)
+print(textwrap.fill(tuning.reason, 100))
 
 # %%
 # Look at what was tried
