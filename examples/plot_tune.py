@@ -2,7 +2,7 @@
 Choose a remedy with tune
 =========================
 
-There are dozens of remedies, and each has a price. ``tune`` tries them on folds and recommends the simplest
+There are dozens of remedies, and each has a price. ``tune`` tries them by cross-validation and recommends the simplest
 one that is within a standard error of the best. Its answer may well be: drop the column.
 """
 
