@@ -57,7 +57,7 @@ SECTIONS = [
     "Treatment: what the attribute alone does",
     "Proxies: columns that stand in for the attribute",
     "Mitigation",
-    "Limits, and where this belongs",
+    "Limits, and documents that ask for such evidence",
     "Provenance",
 ]
 

@@ -134,7 +134,7 @@ def to_card(evidence: dict[str, Any]) -> str:
         _text(answers["through_which_columns"]),
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),
-        "## Where this belongs",
+        "## Documents that ask for such evidence",
         evidence["mapping"]["note"],
         _table(
             ("document", "asks for", "section"),
