@@ -48,7 +48,7 @@ evidence = audit(
     n_folds=2,
     random_state=0,
 )
-print(textwrap.fill(evidence.answers.what_was_unfair, 100))
+print(textwrap.fill(evidence.answers.what_was_unfair, 80))
 
 # %%
 # Read the last sentence twice. The model's output moves when only the sex changes, but a shuffled column

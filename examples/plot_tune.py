@@ -35,7 +35,7 @@ tuning = tune(
     n_folds=3,
     random_state=0,
 )
-print(textwrap.fill(tuning.reason, 100))
+print(textwrap.fill(tuning.reason, 80))
 
 # %%
 # Look at what was tried
