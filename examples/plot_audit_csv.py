@@ -32,9 +32,9 @@ table.head()
 # The audit
 # ---------
 # ``None`` stands for a model that we do not have. scikit-learn's gradient boosting then stands in for it: it
-# is trained by cross-validation, and every row is judged by a model that did not see it. A fitted model of your own is
-# judged as it is; give it rows that it was not trained on. ``positive`` is the favorable label. ``fail_if``
-# holds the tests that the audit has to pass.
+# is trained by cross-validation, and every row is judged by a model that did not see it. A fitted model of
+# your own is judged as it is; give it rows that it was not trained on. ``positive`` is the favorable label.
+# ``fail_if`` holds the tests that the audit has to pass.
 
 evidence = audit(
     None,

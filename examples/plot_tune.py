@@ -2,8 +2,8 @@
 Choose a remedy with tune
 =========================
 
-There are dozens of remedies, and each has a price. ``tune`` tries them by cross-validation and recommends the simplest
-one that is within a standard error of the best. Its answer may well be: drop the column.
+There are dozens of remedies, and each has a price. ``tune`` tries them by cross-validation and recommends the
+simplest one that is within a standard error of the best. Its answer may well be: drop the column.
 """
 
 # %%
