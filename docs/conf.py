@@ -48,6 +48,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "fairshap"
 html_static_path = ["_static"]
 html_css_files = ["fairshap.css"]
+html_favicon = "_static/favicon.svg"
+# Without it, the theme complains in the console of a browser that comes for the first time.
+html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"
@@ -75,6 +78,9 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1,
+    # Its page loads scripts from other hosts.
+    "write_computation_times": False,
+    "default_thumb_file": str(DOCS / "_static" / "method.svg"),
     "reference_url": {},
 }
 

@@ -13,6 +13,7 @@ treat women and men. Nothing is changed here: an audit only measures.
 # codes of ``job`` look like numbers, and pandas has to be told that they are categories.
 
 import tempfile
+import textwrap
 from pathlib import Path
 
 import pandas as pd
@@ -31,9 +32,9 @@ table.head()
 # The audit
 # ---------
 # ``None`` stands for a model that we do not have. scikit-learn's gradient boosting then stands in for it: it
-# is trained on folds, and every row is judged by a model that did not see it. A fitted model of your own is
-# judged as it is; give it rows that it was not trained on. ``positive`` is the favorable label. ``fail_if``
-# holds the tests that the audit has to pass.
+# is trained by cross-validation, and every row is judged by a model that did not see it. A fitted model of
+# your own is judged as it is; give it rows that it was not trained on. ``positive`` is the favorable label.
+# ``fail_if`` holds the tests that the audit has to pass.
 
 evidence = audit(
     None,
@@ -47,7 +48,7 @@ evidence = audit(
     n_folds=2,
     random_state=0,
 )
-print(evidence.answers.what_was_unfair)
+print(textwrap.fill(evidence.answers.what_was_unfair, 80))
 
 # %%
 # Read the last sentence twice. The model's output moves when only the sex changes, but a shuffled column
@@ -68,7 +69,7 @@ ax = evidence.plot_outcomes()
 # %%
 # Through which columns
 # ---------------------
-# Some columns stand for the attribute (a high AUC), and some carry the risk. The two need not be the same.
+# Some columns stand in for the attribute (a high AUC), and some carry the risk. The two need not be the same.
 
 print(evidence.answers.through_which_columns)
 

@@ -2,8 +2,8 @@
 Choose a remedy with tune
 =========================
 
-There are dozens of remedies, and each has a price. ``tune`` tries them on folds and recommends the simplest
-one that is within a standard error of the best. Its answer may well be: drop the column.
+There are dozens of remedies, and each has a price. ``tune`` tries them by cross-validation and recommends the
+simplest one that is within a standard error of the best. Its answer may well be: drop the column.
 """
 
 # %%
@@ -12,6 +12,8 @@ one that is within a standard error of the best. Its answer may well be: drop th
 # We want a small gap in selection rates, and we can pay for it with at most two points of accuracy. The model
 # will not see the attribute when it predicts. The table is made up: group ``a`` has an advantage in one
 # district.
+
+import textwrap
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -33,7 +35,7 @@ tuning = tune(
     n_folds=3,
     random_state=0,
 )
-print(tuning.reason)
+print(textwrap.fill(tuning.reason, 80))
 
 # %%
 # Look at what was tried

@@ -14,7 +14,9 @@ def visit_math(self: Any, node: nodes.math) -> None:
 
 def visit_math_block(self: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
-    self.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    formula = tex2mathml(node.astext(), as_block=True)
+    # A long one is scrolled on a phone, also by the keyboard.
+    self.body.append(f'<div class="formula" tabindex="0" role="group" aria-label="formula">{formula}</div>')
     raise nodes.SkipNode
 
 

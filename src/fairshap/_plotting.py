@@ -87,7 +87,7 @@ def _draw_balance(columns: Sequence[str], differences: Floats, ax: Any) -> None:
     ax.set_yticks(places, names)
     most = f", the {_MAX_COLUMNS} largest of {len(columns)}" if len(columns) > _MAX_COLUMNS else ""
     ax.set(xlabel="absolute standardized mean difference", xlim=(0, None), title=f"Balance by column{most}")
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="best")
 
 
 def draw_levels(names: Sequence[Any], levels: dict[str, tuple[Floats, ...]], axes: Any = None) -> Any:

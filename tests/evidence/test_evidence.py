@@ -197,6 +197,13 @@ def test_several_labels_have_tables_of_their_own(positive):
     assert set(evidence.performance) == {"accuracy"}
     jsonschema.validate(evidence.to_dict(), evidence_schema())
     assert "target = high" in evidence.html
+    lines = evidence.to_ll144()["sex"]
+    tables = evidence.groupings[0].labels
+    kept = [(line.group, table.label) for table in tables for line in table.outcomes]
+    assert list(zip(lines["sex"], lines["label"], strict=True))[:-1] == kept
+    assert lines["selection_rate"].tolist()[:-1] == [
+        line.selection_rate.value for table in tables for line in table.outcomes
+    ]
 
 
 @pytest.mark.parametrize("model", [None, LinearRegression(), HistGradientBoostingRegressor(max_iter=5)])
@@ -462,10 +469,8 @@ def test_the_second_largest_group_is_compared_however_few_it_has():
     assert evidence.figures["impact_ratio"].value == np.nanmin([ratio["A"], ratio["B"]])
     assert evidence.passed
     assert "C has too few rows to compare." in evidence.answers.for_whom
-    assert any(
-        "C have fewer than 30 rows; their figures are not compared" in line for line in evidence.limits
-    )
-    assert any("B have fewer than 30 rows; their figures are uncertain" in line for line in evidence.limits)
+    assert any("fewer than 30 rows of C; their figures are not compared" in line for line in evidence.limits)
+    assert any("fewer than 30 rows of B; their figures are uncertain" in line for line in evidence.limits)
     assert evidence.html.count("fewer than 30 rows: not compared") == 1
 
 

@@ -68,6 +68,42 @@ def test_nothing_complains_nothing_leaves_the_page_and_text_stays_text(page):
     page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+# What axe-core found, as a check that needs no package.
+NOT_REACHED = """
+return [...document.querySelectorAll("main *")]
+  .filter(e => ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+  .filter(e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0)
+  .map(e => e.outerHTML.slice(0, 80))
+"""
+LANDMARKS = """
+const heading = (e) => document.getElementById(e.getAttribute("aria-labelledby")).textContent;
+return [...document.querySelectorAll("[role=region], section[aria-labelledby], nav")]
+  .map(e => e.getAttribute("aria-label") || heading(e))
+"""
+
+
+def test_the_keyboard_reaches_all_that_scrolls_and_each_landmark_has_a_name_of_its_own(page):
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True},
+    )
+    assert page.execute_script(NOT_REACHED) == []
+    names = page.execute_script(LANDMARKS)
+    assert len(names) == len(set(names)) > 10
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_what_is_folded_on_the_screen_is_printed(page):
+    shown = (
+        "return [...document.querySelectorAll('details table')]"
+        ".map(e => e.checkVisibility({contentVisibilityAuto: true}))"
+    )
+    assert set(page.execute_script(shown)) == {False}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert set(page.execute_script(shown)) == {True}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_the_slider_answers_to_the_keyboard(page, report):
     slider, out = (page.find_element(By.ID, name) for name in ("threshold-range", "threshold-out"))
     assert "(chosen)" in out.text

@@ -55,9 +55,9 @@ SECTIONS = [
     "Outcomes",
     "Errors by group",
     "Treatment: what the attribute alone does",
-    "Proxies: columns that stand for the attribute",
+    "Proxies: columns that stand in for the attribute",
     "Mitigation",
-    "Limits, and where this belongs",
+    "Limits, and documents that ask for such evidence",
     "Provenance",
 ]
 

@@ -136,7 +136,7 @@ class Evidence:
 
         A line has the number of people of a category, how many are selected (unless rates are weighted), the
         selection rate, the scoring rate, the impact ratios, and whether the category is under 2 % of the
-        people.
+        people. Of several labels there is a line for each category and label.
         """
         return to_ll144(self.groupings, is_weighted=self.setting.is_weighted)
 

@@ -62,27 +62,30 @@ def to_ll144(groupings: Sequence[Grouping], *, is_weighted: bool) -> dict[str, p
     """Return a table for each attribute, and for several together, by a name that can be a file's."""
     frames = []
     for one in groupings:
-        table = one.quantity if one.quantity is not None else one.labels[0]
         lines = []
-        for k, group in enumerate(one.groups):
-            line: dict[str, Any] = {one.attribute: group.name, "applicants": group.rows}
-            measured: Any = table.lines[k] if isinstance(table, QuantityTable) else table.outcomes[k]
-            if not isinstance(table, QuantityTable):
-                rate, is_best = measured.selection_rate.value, group.name == table.most_favored
-                if not is_weighted:
-                    # A weighted rate is not that of the people who are counted.
-                    line["selected"] = int(np.rint(rate * group.rows)) if np.isfinite(rate) else None
+        # A tool that puts people into several classes needs the rates of each class.
+        for table in (one.quantity,) if one.quantity is not None else one.labels:
+            for k, group in enumerate(one.groups):
+                line: dict[str, Any] = {one.attribute: group.name, "applicants": group.rows}
+                if len(one.labels) > 1:
+                    line["label"] = table.label
+                measured: Any = table.lines[k] if isinstance(table, QuantityTable) else table.outcomes[k]
+                if not isinstance(table, QuantityTable):
+                    rate, is_best = measured.selection_rate.value, group.name == table.most_favored
+                    if not is_weighted:
+                        # A weighted rate is not that of the people who are counted.
+                        line["selected"] = int(np.rint(rate * group.rows)) if np.isfinite(rate) else None
+                    line |= {
+                        "selection_rate": rate,
+                        "impact_ratio": 1.0 if is_best else measured.impact_ratio.value,
+                    }
+                is_top = group.name == table.highest_scoring
                 line |= {
-                    "selection_rate": rate,
-                    "impact_ratio": 1.0 if is_best else measured.impact_ratio.value,
+                    "scoring_rate": measured.scoring_rate.value,
+                    "scoring_impact_ratio": 1.0 if is_top else measured.scoring_impact_ratio.value,
+                    "under_2_percent": group.is_small,
                 }
-            is_top = group.name == table.highest_scoring
-            line |= {
-                "scoring_rate": measured.scoring_rate.value,
-                "scoring_impact_ratio": 1.0 if is_top else measured.scoring_impact_ratio.value,
-                "under_2_percent": group.is_small,
-            }
-            lines.append(line)
+                lines.append(line)
         lines.append({one.attribute: "unknown", "applicants": one.unknown_rows})
         frames.append(pd.DataFrame(lines))
     return dict(zip(ll144_names([one.attribute for one in groupings]), frames, strict=True))
@@ -131,7 +134,7 @@ def to_card(evidence: dict[str, Any]) -> str:
         _text(answers["through_which_columns"]),
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),
-        "## Where this belongs",
+        "## Documents that ask for such evidence",
         evidence["mapping"]["note"],
         _table(
             ("document", "asks for", "section"),

@@ -111,38 +111,57 @@ MAPPING_DATE = "2026-11-18"
 
 #: What the mapping is, and what it is not.
 MAPPING_NOTE = (
-    f"This is evidence and not a finding of law. The table says where documents that people have to fill in "
-    f"find their figures here. It was written on {MAPPING_DATE}; rules change, so check the current text."
+    "This is evidence and not a finding of law. The table says where to find the figures that documents ask "
+    f"for; what it does not name, they may ask for all the same. It was checked on {MAPPING_DATE}. Rules "
+    "change, so read the current text: Art. 10 of the EU AI Act binds providers of high-risk systems, and "
+    "an amendment of June 2026 lets it apply from 2 December 2027, in regulated products from 2 August 2028."
 )
 
 MAPPING = (
     Requirement(
         "EU AI Act, Art. 10(2)(c)",
-        "data preparation, such as cleaning and labeling",
-        "provenance, mitigation",
+        "data preparation, such as annotation, labeling, cleaning, enrichment and aggregation",
+        "mitigation, provenance: what a repair changed; add what was done to the data before",
     ),
     Requirement(
-        "EU AI Act, Art. 10(2)(f)", "examination of possible biases", "outcomes, errors, treatment, proxies"
+        "EU AI Act, Art. 10(2)(f)",
+        "examination of possible biases that affect health, safety or fundamental rights, or lead to "
+        "prohibited discrimination",
+        "outcomes, errors, treatment, proxies",
     ),
     Requirement(
-        "EU AI Act, Art. 10(2)(g)", "measures to detect, prevent and mitigate biases", "tests, mitigation"
-    ),
-    Requirement("EU AI Act, Art. 10(2)(h)", "data gaps or shortcomings", "groups, limits"),
-    Requirement(
-        "EU AI Act, Art. 10(3)", "data that are relevant and representative, by group", "groups, outcomes"
+        "EU AI Act, Art. 10(2)(g)",
+        "measures to detect, prevent and mitigate the biases of point (f)",
+        "tests, mitigation",
     ),
     Requirement(
-        "New York City Local Law 144",
-        "selection or scoring rates and impact ratios by sex, race and both, and the rows of unknown "
-        "category",
-        "groups, outcomes (also as CSV tables)",
+        "EU AI Act, Art. 10(2)(h)",
+        "data gaps or shortcomings that prevent compliance, and how to address them",
+        "groups, limits: small and unknown groups; how to address them is for you to say",
     ),
     Requirement(
-        "NIST AI RMF, MEASURE 2.11",
-        "fairness and bias are evaluated and documented",
+        "EU AI Act, Art. 10(3)",
+        "data that are relevant, sufficiently representative, as free of errors and as complete as possible, "
+        "also for the groups of people that the system is meant for",
+        "groups, outcomes: who is in the table; whether that represents those people is for you to say",
+    ),
+    Requirement(
+        "New York City Local Law 144, 6 RCNY 5-301 and 5-303",
+        "selection or scoring rates, impact ratios and numbers of people by sex, by race or ethnicity, and "
+        "by both; the number of people of unknown category. An auditor may leave a category under 2 % of "
+        "the data out of the impact ratios, but gives the reason, its number and its rate",
+        "groups, outcomes (also as CSV tables). It also asks for an independent auditor and, as a rule, "
+        "historical data of the tool itself, which a stand-in model cannot give",
+    ),
+    Requirement(
+        "NIST AI RMF 1.0, MEASURE 2.11",
+        "fairness and bias, as identified in the MAP function, are evaluated, and results are documented",
         "outcomes to mitigation",
     ),
     Requirement(
-        "ISO/IEC TS 12791", "treatment of unwanted bias, with its effect", "treatment, proxies, mitigation"
+        "ISO/IEC TS 12791:2024",
+        "how to treat unwanted bias in classification and regression: acceptance criteria, tests of data and "
+        "model, techniques for data and algorithms",
+        "tests, treatment, proxies, mitigation",
     ),
 )

@@ -21,9 +21,9 @@ _NOTHING = 0.01
 _NAMED = 3
 
 FOUR_FIFTHS = (
-    "The four-fifths line is a rule of thumb of US employment practice: a group that is selected less than "
-    "four fifths as often as the most favored one is looked at more closely. A ratio above it does not show "
-    "that a model is fair, and one below it is no finding of discrimination."
+    "The four-fifths line is a rule of thumb of US employment practice (29 CFR 1607.4 D): a group that is "
+    "selected less than four fifths as often as the most favored one is looked at more closely. A ratio "
+    "above it does not show that a model is fair, and one below it is no finding of discrimination."
 )
 
 
@@ -92,7 +92,7 @@ def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatm
     if is_gap and (not setting.sees_attribute or treatment.risk.value <= little):
         said.append(
             "This is not evidence of fairness: the groups get different outcomes all the same, because other "
-            "columns differ between them or stand for the attribute."
+            "columns differ between them or stand in for the attribute."
         )
     return " ".join(said)
 
@@ -171,7 +171,7 @@ def answers(
     """Return the six answers of the first screen; ``reason`` is what a search recommends."""
     found = verdict(setting, groupings, treatment)
     if mitigation is not None and (after := _after(setting, groupings[-1], mitigation)):
-        found = f"Before the repair: {found} {after}"
+        found = f"Before the repair, {found[0].lower()}{found[1:]} {after}"
     return Answers(
         found,
         _for_whom(setting, groupings),
@@ -262,10 +262,10 @@ def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) ->
         best = [f"{one.column} (AUC {one.auc.value:.2f})" for one in proxies.columns[:3]]
         name = join_names(setting.sensitive)
         said.append(
-            f"The columns that tell {name} best are {join_names(best)}; all together tell it with an AUC of "
-            f"{proxies.all_together.value:.2f}, where 0.5 is a coin flip and 1 is certainty."
+            f"The columns that reveal {name} best are {join_names(best)}. Together, all columns reveal it "
+            f"with an AUC of {proxies.all_together.value:.2f}, where 0.5 is a coin flip and 1 is certainty."
         )
-    return " ".join(said) or "No column adds to the risk, and none was found to tell the attribute."
+    return " ".join(said) or "No column adds to the risk, and none was found to reveal the attribute."
 
 
 def _changed(mitigation: Mitigation | None) -> str:
@@ -333,8 +333,8 @@ def _left(mitigation: Mitigation | None, reason: str) -> str:
             else " Simpler remedies may do more: fairshap tune tries them."
         )
     return (
-        "The gap above is as it was found. What would narrow it, and at what cost, fairshap tune finds "
-        "out: dropping the column, weights, edited cells and thresholds are compared on the same rows."
+        "The gap above is as it was found. fairshap tune finds out what would narrow it, and at what cost: "
+        "it compares dropping the column, weights, edited cells and thresholds on the same rows."
     )
 
 
@@ -350,7 +350,7 @@ def limits(
     if least:
         said.append(
             f"Figures of groups and of ranges of scores under {least} rows are left out, because they would "
-            "tell of single people."
+            "reveal single people."
         )
     if is_stand_in:
         said.append(
@@ -369,9 +369,9 @@ def limits(
             ([group.name for group in few if group.is_compared], "their figures are uncertain"),
         ):
             if names:
-                said.append(f"{one.attribute}: {join_names(names)} have fewer than 30 rows; {then}.")
+                said.append(f"{one.attribute}: fewer than 30 rows of {join_names(names)}; {then}.")
         if small := [group.name for group in one.groups if group.is_small and not group.is_few]:
-            said.append(f"{one.attribute}: {join_names(small)} are under 2 % of the rows.")
+            said.append(f"{one.attribute}: under 2 % of the rows are of {join_names(small)}.")
         if one.unknown_rows:
             said.append(
                 f"{one.attribute} is unknown in {count(one.unknown_rows, 'row')}, which are in no group."
