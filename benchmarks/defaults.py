@@ -31,13 +31,11 @@ import numpy as np
 import pandas as pd
 from effect import DEFAULT, DROPPED, METHODS, MODELS, Data, Given, Task, fold_of, judged, read
 from scipy.stats import t
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 from xgboost import XGBClassifier
 
 from fairshap import EditConstraints, FairSHAP, FairSHAPClassifier
-from fairshap.mitigation import MitigatedClassifier, ParityWeigher, ProxyCorrection
+from fairshap.mitigation import MitigatedClassifier, ParityWeigher, ProxyCorrection, SoftLabeler
 
 MOST_ROWS, SEED = 10_000, 7001
 SHOWN = ["accuracy", "auc", "dp", "eo", "flips"]
@@ -105,44 +103,11 @@ def _edited(threshold: float, direction: str | None, drop: float | None = None) 
     )  # fmt: skip
 
 
-class SoftLabels(ClassifierMixin, BaseEstimator):
-    """A model trained on soft labels: each row once with either label, weighted by a correction's output.
-
-    The output is out of fold. With strengths of 0 this is self-distillation, which alone may be of use.
-    """
-
-    def __init__(self, correction: Any) -> None:
-        self.correction = correction
-
-    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "SoftLabels":
-        """Train on the soft labels of a correction."""
-        # The strengths are those of the whole table: they come from out-of-fold predictions themselves.
-        searched = clone(self.correction).fit(X, y)
-        chosen = clone(self.correction).set_params(strengths=searched.strengths_)
-        folds = StratifiedKFold(3, shuffle=True, random_state=self.correction.random_state)
-        soft = cross_val_predict(chosen, X, y, cv=folds, method="predict_proba")[:, 1]
-        X = self._blind(X)
-        weights = np.concatenate([soft, 1 - soft])
-        labels = np.repeat([1, 0], len(X))
-        model = clone(self.correction.estimator)
-        self.model_ = model.fit(pd.concat([X, X], ignore_index=True), labels, sample_weight=weights)
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def _blind(self, X: pd.DataFrame) -> pd.DataFrame:
-        return X.drop(columns=self.correction.sensitive)
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the labels."""
-        return self.model_.predict(self._blind(X))
-
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the probabilities of the labels."""
-        return self.model_.predict_proba(self._blind(X))
-
-
 def _soft(strengths: dict[str, float] | None) -> Callable[[Given], Any]:
-    return lambda given: SoftLabels(ProxyCorrection(given.model, **given.seeded, strengths=strengths))
+    """Return a model that is trained on soft labels; of strength 0 they are self-distillation."""
+    return lambda given: MitigatedClassifier(
+        SoftLabeler(given.model, **given.seeded, strengths=strengths), given.model, drop_sensitive=True
+    )
 
 
 CANDIDATES: dict[str, Callable[[Given], Any]] = {
@@ -159,8 +124,8 @@ CANDIDATES: dict[str, Callable[[Given], Any]] = {
     # No defaults, but what is asked of them: does the correction work as a table too?
     "correction": lambda given: ProxyCorrection(given.model, **given.seeded),
     "correction, strengths 0": lambda given: ProxyCorrection(given.model, **given.seeded, strengths={}),
-    "soft labels": _soft(None),
-    "soft labels, strengths 0": _soft({}),
+    "SoftLabeler": _soft(None),
+    "SoftLabeler, strengths 0": _soft({}),
 }
 #: The fits of a fold by their input, each with its seconds, and the seconds that a candidate saved.
 FITS: dict[str, tuple[dict[str, Any], float]] = {}

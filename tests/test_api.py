@@ -36,7 +36,7 @@ PUBLIC = {
     """,
     "fairshap.mitigation": """
         SensitiveRemover CorrelationRemover Reweigher ParityWeigher CounterfactualAugmenter ProxyCorrection
-        MitigatedClassifier ReductionClassifier ThresholdClassifier
+        SoftLabeler MitigatedClassifier ReductionClassifier ThresholdClassifier
     """,
     "fairshap.model_selection": """
         evaluate evaluate_fitted tune budget_curve holdout_check Evaluation Tuning TradeoffCurve

@@ -375,6 +375,7 @@ OBJECTS = [
     mitigation.CounterfactualAugmenter(sensitive="sex", privileged="m"),
     mitigation.ParityWeigher(LogisticRegression(), sensitive="sex", privileged="m"),
     mitigation.ProxyCorrection(LogisticRegression(), sensitive="sex", privileged="m"),
+    mitigation.SoftLabeler(LogisticRegression(), sensitive="sex", privileged="m"),
 ]
 
 

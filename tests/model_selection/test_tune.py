@@ -441,7 +441,7 @@ def test_an_estimator_that_takes_no_weights_is_tuned_without_them():
 
 
 def test_the_families_are_all_there(tuning):
-    assert set(FAMILIES) == {"plain", "weights", "cells", "corrections", "peers"}
+    assert set(FAMILIES) == {"plain", "weights", "cells", "labels", "corrections", "peers"}
     assert set(GAPS) <= set(MEASURES)
     assert len(tuning.frame()) > 30
 

@@ -97,7 +97,7 @@ class Measures:
 
     def changes(self) -> tuple[Floats, Floats, Floats]:
         """Return the difference of each model from the first, and the ends of its 95 % interval."""
-        k = np.arange(len(MEASURES))
+        k = np.arange(self.values.shape[1])
         own = self.by_model[:, k, :, k]  # measures, models, models
         errors = [errors_from(0, block, floor) for block, floor in zip(own, self.floor.T, strict=True)]
         critical = np.where(k == _RISK, _risk_critical(self.risk_by_fold.shape[1]), critical_value())

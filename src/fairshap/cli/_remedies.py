@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -24,11 +25,12 @@ from fairshap.mitigation import (
     ParityWeigher,
     Reweigher,
     SensitiveRemover,
+    SoftLabeler,
 )
 from fairshap.model_selection._candidates import Candidate, Maker
 
 #: The families of candidates that are tables; the others are rules for predicting.
-TABLES = ("plain", "weights", "cells")
+TABLES = ("plain", "weights", "cells", "labels")
 _PLAIN = (SensitiveRemover, type(None))
 
 
@@ -59,6 +61,8 @@ class TrainingTable:
     #: The row that each added row is a copy of, and the values of its attribute.
     copied: Ints
     switched: pd.DataFrame
+    #: A row that has the label of each added row.
+    labeled: Ints
     weights: Floats | None
     #: The name of their column.
     weight_column: str
@@ -71,13 +75,13 @@ class TrainingTable:
         none: Ints = np.empty(0, dtype=np.int64)
         edits, copied = Edits(none, [], [], [], [], np.empty(0), none), none
         after, labels = X, y
-        weights: Floats | None = None
+        labeled, weights = none, None
         method = getattr(model, "method", None)
         if candidate.kind.startswith("cells"):
             repair = model._repair()
             after, labels = repair.fit_resample(X, y)
             edits, copied = repair.edits_, repair.counterfactual_of_
-            weights = repair.sample_weight_
+            labeled, weights = copied, repair.sample_weight_
             weigher = model._weigher(repair, model._estimator())
             if weigher is not None:
                 weights = weigher.fit(after, labels, sample_weight=weights).sample_weight_
@@ -85,6 +89,12 @@ class TrainingTable:
             after, _ = method.fit_resample(X, y)
             copied = np.asarray(method.counterfactual_of_, dtype=np.int64)
             weights = np.asarray(method.sample_weight_, dtype=np.float64)
+            labeled = copied
+        elif isinstance(method, SoftLabeler):
+            after, labels = method.fit_resample(X, y)
+            copied, weights = np.arange(len(X)), method.sample_weight_
+            first = y.reset_index(drop=True).drop_duplicates()
+            labeled = pd.Series(first.index, first.to_numpy())[labels.iloc[len(X) :]].to_numpy()
         elif isinstance(method, (Reweigher, ParityWeigher)):
             weights = method.fit(X, y).sample_weight_
         elif not (isinstance(model, MitigatedClassifier) and isinstance(method, _PLAIN)):
@@ -98,14 +108,17 @@ class TrainingTable:
         taken, name = problem.source.document.names, "sample_weight"
         while name in taken:
             name = f"{name}_"
-        return cls(edits, copied, after[names].iloc[len(X) :], weights, name, names if is_blind else [])
+        switched = after[names].iloc[len(X) :]
+        left_out = names if is_blind else []
+        return cls(edits, copied, switched, labeled, weights, name, left_out)
 
-    def finish(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def finish(self, frame: pd.DataFrame, target: str) -> pd.DataFrame:
         """Return a table of edited cells with the added rows and the weights, without what is left out."""
         own = np.arange(len(frame))
         added = frame.iloc[np.concatenate([own, self.copied])].reset_index(drop=True)
         for name in self.switched.columns:
             added[name] = pd.concat([frame[name], self.switched[name]], ignore_index=True)
+        added[target] = pd.concat([frame[target], frame[target].iloc[self.labeled]], ignore_index=True)
         if self.weights is not None:
             added[self.weight_column] = self.weights
         return added.drop(columns=self.left_out)
@@ -113,7 +126,8 @@ class TrainingTable:
     def to_bytes(self, problem: CommandTable, path: str) -> bytes:
         """Return the file of the table; cells are byte for byte what they were if only cells are edited."""
         is_same = not (len(self.copied) or self.weights is not None or self.left_out)
-        return problem.source.to_bytes(path, self.edits, None if is_same else self.finish)
+        finish = None if is_same else partial(self.finish, target=problem.target)
+        return problem.source.to_bytes(path, self.edits, finish)
 
     def files(
         self, problem: CommandTable, out: str, edits: str | None
@@ -145,7 +159,8 @@ class TrainingTable:
                 f"{told['rows_edited']:,} rows."
             )
         if len(self.copied):
-            said.append(f"{len(self.copied):,} rows were added: copies with the attribute switched.")
+            what = "attribute" if np.array_equal(self.labeled, self.copied) else "label"
+            said.append(f"{len(self.copied):,} rows were added: copies with the {what} switched.")
         if self.weights is not None:
             low, high = told["weights"]
             span = f"{low:.3g}" if low == high else f"from {low:.3g} to {high:.3g}"

@@ -1,7 +1,7 @@
 """Recipes: how a table is repaired once a model is explained on it, by edits and by counterfactuals."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -121,16 +121,31 @@ def add_counterfactuals(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     weight = weight / (1 + np.bincount(of, minlength=n))
     own, other = (np.append(np.arange(n), below) for below in (of, donors[differ]))
-    sources = [other if column in problem.columns else own for column in range(len(store.names))]
-    is_numbered = isinstance(X, pd.DataFrame) and X.index.equals(pd.RangeIndex(n))
+    longer, target = with_rows(X, y, of, dict.fromkeys(problem.columns, other))
+    return longer, target, of, weight[own]
+
+
+def with_rows(
+    X: Native, y: Any, of: Ints, cells: Mapping[int, Ints], labels: Ints | None = None
+) -> tuple[Native, Any]:
+    """Return a table and its target with copies of some rows below.
+
+    ``cells`` says for some columns which rows all cells come from, and ``labels`` that for the target.
+    """
+    store = open_store(X)
+    own = np.append(np.arange(store.n_rows), of)
+    is_numbered = isinstance(X, pd.DataFrame) and X.index.equals(pd.RangeIndex(store.n_rows))
+    sources = [cells.get(column, own) for column in range(len(store.names))]
     longer = store.mix(sources, labels=None if is_numbered else own)
     # Some targets are arrays only when they are asked to be.
-    target = _safe_indexing(y if hasattr(y, "__getitem__") else np.asarray(y), own)
+    labels = own if labels is None else labels
+    target = _safe_indexing(y if hasattr(y, "__getitem__") else np.asarray(y), labels)
     if isinstance(y, tuple):
         target = tuple(target)
-    if isinstance(y, (pd.Series, pd.DataFrame)) and y.index.equals(pd.RangeIndex(n)):
-        target.index = pd.RangeIndex(len(target))
-    return longer, target, of, weight[own]
+    if isinstance(y, (pd.Series, pd.DataFrame)):
+        is_numbered = y.index.equals(pd.RangeIndex(store.n_rows))
+        target.index = pd.RangeIndex(len(target)) if is_numbered else y.index[own]
+    return longer, target
 
 
 def check_counterfactuals(counterfactuals: Any) -> None:

@@ -67,7 +67,7 @@ def to_ll144(groupings: Sequence[Grouping], *, is_weighted: bool) -> dict[str, p
         for table in (one.quantity,) if one.quantity is not None else one.labels:
             for k, group in enumerate(one.groups):
                 line: dict[str, Any] = {one.attribute: group.name, "applicants": group.rows}
-                if len(one.labels) > 1:
+                if not isinstance(table, QuantityTable) and len(one.labels) > 1:
                     line["label"] = table.label
                 measured: Any = table.lines[k] if isinstance(table, QuantityTable) else table.outcomes[k]
                 if not isinstance(table, QuantityTable):

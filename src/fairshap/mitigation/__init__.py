@@ -9,7 +9,8 @@ class                                   mechanism                               
 :class:`CorrelationRemover`             removes linear correlation                   transformer   transformed
 :class:`Reweigher`                      weights rows by group and label              weights       unchanged
 :class:`CounterfactualAugmenter`        adds each row with the attribute switched    sampler       unchanged
-:class:`ProxyCorrection`         corrects for what proxies tell of the group  classifier    unchanged
+:class:`SoftLabeler`                    adds each row with the other label           sampler       unchanged
+:class:`ProxyCorrection`                corrects for what proxies tell of the group  classifier    unchanged
 ======================================  ===========================================  ============  ===========
 
 :class:`MitigatedClassifier` trains any classifier after any of them or FairSHAP, and predicts raw rows. Two
@@ -38,7 +39,7 @@ from fairshap.mitigation._classifier import MitigatedClassifier
 from fairshap.mitigation._parity import ParityWeigher, ProxyCorrection
 from fairshap.mitigation._randomized import ReductionClassifier, ThresholdClassifier
 from fairshap.mitigation._removal import CorrelationRemover, SensitiveRemover
-from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher
+from fairshap.mitigation._sampling import CounterfactualAugmenter, Reweigher, SoftLabeler
 
 __all__ = [
     "SensitiveRemover",
@@ -47,6 +48,7 @@ __all__ = [
     "ParityWeigher",
     "CounterfactualAugmenter",
     "ProxyCorrection",
+    "SoftLabeler",
     "MitigatedClassifier",
     "ReductionClassifier",
     "ThresholdClassifier",

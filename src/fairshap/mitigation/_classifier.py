@@ -63,6 +63,18 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
         self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> "MitigatedClassifier":
         """Fit the mitigation and train the classifier, which never sees ``sensitive_features``."""
+        return self._fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+
+    def _fit(
+        self,
+        X: Native,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        known: tuple[Any, tuple[Native, Any, Floats]] | None = None,
+    ) -> "MitigatedClassifier":
+        """Train after the mitigation, or after one that is fitted, with the rows that it returned."""
         table = Table.read(X)
         validate_data(self, table.native, skip_check_array=True)
         labels = Target.read(y, table.n_rows, is_quantity=False)
@@ -73,7 +85,10 @@ class MitigatedClassifier(ClassifierMixin, Trainer):
             weighing.check()
         method: Any = None if self.method is None else clone(self.method)
         self._remover = self._make_remover(method, table.native, sensitive_features)
-        X, y, weights = _prepare(method, table.native, y, sensitive_features, given)
+        if known is None:
+            X, y, weights = _prepare(method, table.native, y, sensitive_features, given)
+        else:
+            method, (X, y, weights) = known
         if self._remover is not None and self._remover is not method:
             X = self._remover.transform(X)
         labels = Target.read(y, open_store(X).n_rows, is_quantity=False)

@@ -40,9 +40,10 @@ Retrain: TypeAlias = Callable[[Floats], Floats]
 _TRIALS = 4
 
 
-class _ParitySearch(Mitigator):
+class ParitySearch(Mitigator):
     """What both ways share: the parameters, the cross-fitting and the search for strengths."""
 
+    _measured: dict[str, list[Any]] | None
     # Whether negative weights are taken as 0, as they must be for training.
     _is_clipped = False
 
@@ -104,8 +105,18 @@ class _ParitySearch(Mitigator):
             return np.zeros(3) if given is None else given
         return search(posteriors, self.minimize, self._limits(), self._is_clipped)
 
+    def _choose(self, posteriors: Posteriors) -> Floats:
+        """Choose the strengths, say what they do out of fold, and return the weights of the rule."""
+        strengths = self._strengths(posteriors)
+        weights = rule_weights(strengths, posteriors.shares)
+        self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
+        self._measured = posteriors.measured(
+            {"before": posteriors.margins(), "after": posteriors.margins(weights)}
+        )
+        return weights
 
-class ParityWeigher(_ParitySearch, RowWeigher):
+
+class ParityWeigher(ParitySearch, RowWeigher):
     """Weight the rows of each group and label so that a model without the attribute treats groups alike.
 
     At a given price of the gaps between groups, the most accurate rule that does not use the attribute is the
@@ -281,7 +292,7 @@ def _why(factor: float, is_positive: bool) -> str:
     return f"{'more' if (factor > 1) == is_positive else 'fewer'} positive predictions for this group"
 
 
-class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
+class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, ParitySearch):
     """Predict by the most accurate rule without the attribute, at a price of the gaps between groups.
 
     Columns that stand for the attribute (proxies) tell the group of a row with some probability. Three models
@@ -333,12 +344,7 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, _ParitySearch):
         calibration: Calibration,
     ) -> Self:
         """Choose by posteriors that are known, and fit on the whole table."""
-        strengths = self._strengths(posteriors)
-        weights = rule_weights(strengths, posteriors.shares)
-        self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
-        self.rule_weights_ = weights[::-1]
-        scores = {"before": posteriors.margins(), "after": posteriors.margins(weights)}
-        self._measured = posteriors.measured(scores)
+        self.rule_weights_ = self._choose(posteriors)[::-1]
         self.model_ = replace(fit_all(), calibration=calibration)
         self.n_fits_ = 3 * self.n_folds + 3
         self._remover, self._labels = learner.remover, two_labels(learner.problem.y)

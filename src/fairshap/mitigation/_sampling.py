@@ -4,13 +4,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from fairshap._crossval.trials import draw_seed
 from fairshap._messages import check_number
-from fairshap._problem import Privileged, Target, check_order, check_weights
+from fairshap._problem import Privileged, Problem, Target, check_order, check_weights
 from fairshap._typing import Native
-from fairshap.edits._recipe import add_counterfactuals
+from fairshap.edits._recipe import add_counterfactuals, with_rows
 from fairshap.estimators import Sampler
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Mitigator, RowWeigher
+from fairshap.mitigation._parity import ParitySearch
+from fairshap.mitigation._strengths import Posteriors
 
 
 class Reweigher(RowWeigher):
@@ -117,3 +120,66 @@ class CounterfactualAugmenter(Sampler, Mitigator):
         X, y, *added = add_counterfactuals(problem, everyone, problem.own.native, y, weights)
         self.counterfactual_of_, self.sample_weight_ = added
         return X, y
+
+
+class SoftLabeler(Sampler, ParitySearch):
+    """Label rows softly by a rule without the attribute that narrows the gaps between groups.
+
+    A :class:`ProxyCorrection` as a training table: each row is there with either label, weighted by the
+    probability of this label if rows weighed as the rule has it. The probabilities are out of fold. A model
+    that learns from them, without the sensitive column, needs neither the rule nor the attribute to predict.
+    At strength 0 they are the estimator's own; training on these is known as self-distillation and alone can
+    make a model more accurate. So compare with ``strengths={}`` before you credit the correction.
+
+    Parameters are those of :class:`ParityWeigher`. Train with the weights and without the sensitive column,
+    as :class:`MitigatedClassifier` does with ``drop_sensitive=True``.
+
+    Attributes
+    ----------
+    sample_weight_ : ndarray of float, shape (twice the rows,)
+        The weights: first those of all rows with their own label, then those of all with the other one. Both
+        weights of a row add up to its own.
+    strengths_ : dict
+        The strengths that were chosen, or given.
+    out_of_fold_ : data frame
+        Accuracy, ROC AUC and gaps of out-of-fold predictions of the rule, before and after.
+    n_fits_ : int
+        The number of models that were fitted: three a fold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairshap import datasets
+    >>> from fairshap.mitigation import MitigatedClassifier, SoftLabeler
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    >>> labeler = SoftLabeler(LogisticRegression(), **who, random_state=0)
+    >>> X_twice, y_twice = labeler.fit_resample(d.X, d.y)
+    >>> len(X_twice), labeler.sample_weight_[[0, 400]].sum()
+    (800, np.float64(1.0))
+    >>> model = MitigatedClassifier(labeler, LogisticRegression(), drop_sensitive=True).fit(d.X, d.y)
+    >>> model.predict(d.X.drop(columns=d.sensitive)).shape
+    (400,)
+    """
+
+    def fit_resample(
+        self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> tuple[Native, Any]:
+        """Return all rows, below them all rows again, and their labels: their own, then the other ones."""
+        check_order(X, y, "y")
+        problem = self._read(X, y, sensitive_features, sample_weight)
+        posteriors, _ = self._learner(problem).cross_fit(self.n_folds, draw_seed(self.random_state))
+        return self._label(problem, y, posteriors)
+
+    def _label(self, problem: Problem, y: Any, posteriors: Posteriors) -> tuple[Native, Any]:
+        """Label by posteriors that are known."""
+        weights = self._choose(posteriors)
+        self.n_fits_ = 3 * self.n_folds
+        weighed, positive = np.maximum(weights, 0) * posteriors.joint, posteriors.positive
+        probability = weighed[:, :, 1].sum(axis=1) / weighed.sum(axis=(1, 2))
+        own = np.where(positive, probability, 1 - probability)
+        self.sample_weight_ = np.concatenate([own, 1 - own]) * np.tile(posteriors.weight, 2)
+        everyone = np.arange(len(own))
+        # Of either label some row.
+        switched = np.where(positive, positive.argmin(), positive.argmax())
+        return with_rows(problem.own.native, y, everyone, {}, np.append(everyone, switched))

@@ -1,4 +1,4 @@
-"""What ``tune`` tries: plain remedies, weights, cells, corrections and peers."""
+"""What ``tune`` tries: plain remedies, weights, cells, soft labels, corrections and peers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,13 +24,14 @@ from fairshap.mitigation import (
     ReductionClassifier,
     Reweigher,
     SensitiveRemover,
+    SoftLabeler,
     ThresholdClassifier,
 )
 from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
 #: The families of candidates; the baseline and dropping the column are always among them.
-FAMILIES = ("plain", "weights", "cells", "corrections", "peers")
+FAMILIES = ("plain", "weights", "cells", "labels", "corrections", "peers")
 
 # The thresholds of edits in units of the table's own risk or gap, and the strengths of weights and
 # corrections.
@@ -174,6 +175,14 @@ class Maker:
             made.append(self._weighed(f"weights, searched for {drop:g}", weigher, said))
         return made
 
+    def _labels(self) -> list[Candidate]:
+        """Return soft labels, searched, and those of strength 0."""
+        made = [self._labeled("self-distillation", {}, "learn from its own out-of-fold probabilities")]
+        for drop in _DROPS:
+            said = f"learn from soft labels that narrow the gap, for at most {drop:g} of accuracy"
+            made.append(self._labeled(f"soft labels, searched for {drop:g}", None, said, drop))
+        return made
+
     def _corrections(self) -> list[Candidate]:
         """Return proxy corrections of several strengths, given and searched."""
         made = []
@@ -186,6 +195,11 @@ class Maker:
             said = f"Predict by a proxy correction, for at most {drop:g} of accuracy"
             made.append(self._one(f"correction, searched for {drop:g}", model, said))
         return made
+
+    def _labeled(self, name: str, strengths: Any, action: str, drop: float = 0.0) -> Candidate:
+        """Return the candidate that learns from soft labels, without the sensitive column."""
+        labeler = SoftLabeler(self._estimator, **self._searched(drop), strengths=strengths)
+        return self._weighed(name, labeler, action)
 
     @property
     def _priced(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from fairshap.mitigation import (
     ReductionClassifier,
     Reweigher,
     SensitiveRemover,
+    SoftLabeler,
     ThresholdClassifier,
 )
 from fairshap.predictors import FairSHAPClassifier
@@ -37,6 +38,7 @@ KINDS = (
     "counterfactual rows",
     "cells",
     "cells and weights",
+    "soft labels",
     "formula",
     "thresholds by group",
 )
@@ -46,6 +48,7 @@ _KINDS = {
     Reweigher: "reweighing",
     ParityWeigher: "weights",
     CounterfactualAugmenter: "counterfactual rows",
+    SoftLabeler: "soft labels",
     FairSHAP: "cells",
 }
 
@@ -118,6 +121,8 @@ def trial_of(name: Any, model: Any, cv: CrossValidation) -> Trial:
         train = _train_correction
     elif isinstance(getattr(model, "method", None), ParityWeigher) and model.method.strengths is None:
         train = _train_weighed
+    elif isinstance(getattr(model, "method", None), SoftLabeler):
+        train = _train_soft
     return Trial(name, train=partial(train, model), is_blind=is_blind)
 
 
@@ -249,3 +254,11 @@ def _train_weighed(model: MitigatedClassifier, rows: TrainingRows) -> Trained:
     how = {"n_folds": one.search.n_folds, "seed": one.seed}
     one.search._weigh(one.problem, one.posteriors(rows)[0], partial(one.learner.retrain, **how))
     return _train(clone(model).set_params(method__strengths=one.search.strengths_), rows)
+
+
+def _train_soft(model: MitigatedClassifier, rows: TrainingRows) -> Trained:
+    """Train on soft labels by posteriors that searches share."""
+    one = _Searched.of(model.method, rows)
+    X, y = one.search._label(one.problem, rows.y, one.posteriors(rows)[0])
+    known = one.search, (X, y, one.search.sample_weight_)
+    return Trained(clone(model)._fit(rows.X, rows.y, **rows.params, known=known))

@@ -223,15 +223,16 @@ def tune(
     """Try many remedies by cross-validation and say which to take.
 
     The candidates are the plain remedies (dropping the column, reweighing, counterfactual rows), weights of
-    other strengths, edited cells with and without weights, proxy corrections, and the reductions and
-    thresholds of fairlearn if it is installed. In each fold they share the models, explanations and
-    posteriors that several need. After 2, 4, 8, ... folds those that are surely beyond the limits, or surely
-    worse than the best, are dropped. A candidate that cannot be trained is left out with a warning.
+    other strengths, edited cells with and without weights, soft labels, proxy corrections, and the
+    reductions and thresholds of fairlearn if it is installed. In each fold they share the models,
+    explanations and posteriors that several need. After 2, 4, 8, ... folds those that are surely beyond the
+    limits, or surely worse than the best, are dropped. A candidate that cannot be trained is left out with a
+    warning.
 
     Of the candidates within the limits and within one standard error of the best, the simplest is
     recommended: which of them comes out best on folds is chance. The order is baseline, dropping the column,
-    reweighing, other weights, counterfactual rows, cells, cells with weights, corrections and reductions,
-    thresholds by group.
+    reweighing, other weights, counterfactual rows, cells, cells with weights, soft labels, corrections and
+    reductions, thresholds by group.
 
     Parameters that are not listed are those of :func:`fairshap.evaluate`.
 
@@ -260,9 +261,9 @@ def tune(
     max_edits : int or float, optional
         How many cells may be edited: a number for the whole table, or a share below 1.
     candidates : sequence of str or mapping, optional
-        The families to try: "plain", "weights", "cells", "corrections", "peers"; by default all. Or a mapping
-        of your own names to classifiers, :class:`fairshap.FairSHAP` or objects of :mod:`fairshap.mitigation`.
-        The baseline and dropping the column are always tried.
+        The families to try: "plain", "weights", "cells", "labels", "corrections", "peers"; by default all.
+        Or a mapping of your own names to classifiers, :class:`fairshap.FairSHAP` or objects of
+        :mod:`fairshap.mitigation`. The baseline and dropping the column are always tried.
 
     Examples
     --------
