@@ -165,7 +165,15 @@ def test_rows_too_few_for_a_method_leave_it_out_and_a_wrong_call_is_told():
 
 
 def test_methods_know_which_label_is_positive():
-    names = ["baseline", "rsa-weights", "correction", "thresholds", "fairshap-parity", "fairshap-reweighing"]
+    names = [
+        "baseline",
+        "rsa-weights",
+        "rsa-soft-labels",
+        "correction",
+        "thresholds",
+        "fairshap-parity",
+        "fairshap-reweighing",
+    ]
     quick = {**SEX, "methods": names, "n_folds": 2, "random_state": 0}
     denied, granted = (
         evaluate(X, labels, MODEL, positive=positive, **quick).frame()

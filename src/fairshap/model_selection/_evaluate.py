@@ -33,6 +33,7 @@ METHODS: dict[str, str] = {
     "rsa-weights": "the column dropped, rows weighted by group and label with searched strengths",
     "counterfactuals": "every row added with the attribute switched",
     "correction": "a rule that corrects for what proxies tell of the group, without the column",
+    "rsa-soft-labels": "the column dropped, each row with either label, weighted as such a rule has it",
     "exponentiated-gradient": "trained under demographic parity by fairlearn, without the column",
     "grid-search": "the same by fairlearn's grid search",
     "thresholds": "a threshold for each group by fairlearn",
@@ -278,12 +279,13 @@ def _make_method(
         case "thresholds":
             return mitigation.ThresholdClassifier(estimator, **seeded)
     if name.startswith("rsa-"):
-        weigher = {
+        method = {
             "rsa-reweighing": mitigation.Reweigher(**who),
             "rsa-reweighing-squared": mitigation.Reweigher(**who, strength=2.0),
             "rsa-weights": mitigation.ParityWeigher(estimator, **seeded),
+            "rsa-soft-labels": mitigation.SoftLabeler(estimator, **seeded),
         }[name]
-        return mitigation.MitigatedClassifier(weigher, estimator, drop_sensitive=True)
+        return mitigation.MitigatedClassifier(method, estimator, drop_sensitive=True)
     repair = FairSHAP(**who, **params)
     match name:
         case "fairshap-counterfactuals":
