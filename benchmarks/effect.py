@@ -47,6 +47,7 @@ from fairshap.mitigation import (
     ReductionClassifier,
     Reweigher,
     SensitiveRemover,
+    SoftLabeler,
     ThresholdClassifier,
 )
 from fairshap.model_selection import evaluate_fitted, tune
@@ -137,6 +138,13 @@ def _as_it_comes(given: Given) -> Any:
     return FairSHAPClassifier(FairSHAP(given.model, **given.seeded, n_jobs=1))
 
 
+def _labeled(strengths: dict[str, float] | None) -> Callable[[Given], Any]:
+    """Return the model of soft labels; of strength 0 they are the model's own, out of fold."""
+    return lambda given: MitigatedClassifier(
+        SoftLabeler(given.model, **given.seeded, strengths=strengths), given.model, drop_sensitive=True
+    )
+
+
 def _weighed(given: Given) -> Any:
     weigher = ParityWeigher(given.model, **given.seeded)
     return MitigatedClassifier(weigher, given.model, drop_sensitive=True)
@@ -165,6 +173,8 @@ METHODS: dict[str, Method] = {
     "ProxyCorrection (strengths 0)": Method(
         lambda given: ProxyCorrection(given.model, **given.seeded, strengths={}), "fairshap", 8
     ),
+    "SoftLabeler + dropped": Method(_labeled(None), "fairshap", 7),
+    "self-distillation": Method(_labeled({}), "fairshap", 7),
     "ThresholdOptimizer (DP)": Method(_thresholds("demographic_parity"), "peers", 6, True),
     "ThresholdOptimizer (TPR)": Method(_thresholds("equal_opportunity"), "peers", 6, True),
     WITHIN: Method(_thresholds("demographic_parity", tol=0.1), "peers", 6, True),
