@@ -36,5 +36,6 @@ def test_an_error_ends_the_work_at_once(error, where):
     is_out.set()
     for thread in set(threading.enumerate()) - others:
         thread.join()
-    assert set(begun) <= {0, 1, 2}
+    # Whatever a thread takes while the rest is called off, it takes one.
+    assert len(begun) <= 3
     assert all(in_time)
