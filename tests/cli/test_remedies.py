@@ -119,6 +119,7 @@ def test_what_is_no_table_is_refused(refuse, people, tmp_path):
     for args, text in [
         (["--remedy", "reweihing"], "--remedy 'reweihing' is not known"),
         (["--remedy", "reweihing"], "Did you mean 'reweighing'?"),
+        (["--remedy", "reweighing", "--minimize", "dr=1,pd=6"], "--minimize"),
         (["--remedy", "correction, searched for 0.01"], "is a rule for predicting"),
         (["--remedy", "reweighing", "--threshold", "0.1"], "--threshold does not go with --remedy"),
         (["--remedy", "reweighing", "--report", tmp_path / "r.html"], "--report does not go with --remedy"),

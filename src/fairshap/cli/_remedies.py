@@ -1,6 +1,7 @@
 """A remedy that ``tune`` tries, as a table to train on: edited cells, added rows, weights."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -11,6 +12,7 @@ import pandas as pd
 
 from fairshap import FairSHAP
 from fairshap._crossval import CrossValidation
+from fairshap._crossval.ranking import check_minimize
 from fairshap._crossval.trials import draw_seed
 from fairshap._messages import check_choice, listing
 from fairshap._models import copy_estimator
@@ -34,6 +36,19 @@ TABLES = ("plain", "weights", "cells", "labels")
 _PLAIN = (SensitiveRemover, type(None))
 
 
+def read_minimized(text: str) -> Any:
+    """Return the name of what is made small, or weights."""
+    if "=" not in text:
+        return text
+    weights: dict[str, Any] = {}
+    for name, _, weight in (part.partition("=") for part in text.split(",")):
+        # What is no number is refused by name.
+        weights[name.strip()] = weight
+        with suppress(ValueError):
+            weights[name.strip()] = float(weight)
+    return weights
+
+
 def find_remedy(
     name: str,
     problem: CommandTable,
@@ -43,11 +58,13 @@ def find_remedy(
     minimize: str,
 ) -> Candidate:
     """Return the candidate that ``tune`` calls by a name, or say which names there are."""
+    made_small = read_minimized(minimize)
+    check_minimize(made_small)
     how: dict[str, Any] = {"constraints": limits.constraints(), "matcher": limits.matcher}
     seed = draw_seed(run.seed)
     template = FairSHAP(estimator, **problem.who, **how, random_state=seed, n_jobs=run.jobs)
     read = CrossValidation.read("repair", template, problem.X, problem.y, problem.positive, None, 1)
-    made = Maker(template, read.problem, minimize, problem.positive).make(None, is_blind=False)
+    made = Maker(template, read.problem, made_small, problem.positive).make(None, is_blind=False)
     known = {one.name: one for one in made}
     check_choice(name, "remedy", [*known], "; fairshap tune shows what each of them does")
     return known[name]

@@ -1,6 +1,5 @@
 """``fairshap tune``: which remedy does the most within what can be accepted."""
 
-from contextlib import suppress
 from typing import Any
 
 import typer
@@ -23,7 +22,7 @@ from fairshap.cli._options import (
     option,
 )
 from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
-from fairshap.cli._remedies import TABLES, TrainingTable
+from fairshap.cli._remedies import TABLES, TrainingTable, read_minimized
 from fairshap.model_selection import Tuning
 from fairshap.model_selection._candidates import FAMILIES
 
@@ -60,7 +59,7 @@ def tune(
         tuning = try_remedies(
             estimator=estimator,
             **problem.inputs,
-            minimize=_weights(minimize),
+            minimize=read_minimized(minimize),
             max_accuracy_drop=max_accuracy_drop,
             max_auc_drop=max_auc_drop,
             scoring=scoring,
@@ -136,16 +135,3 @@ def _is_reported(tuning: Tuning) -> bool:
     model = tuning.estimator
     repair = model.repair if isinstance(model, FairSHAPClassifier) else None
     return repair is not None and make_explainer(repair.explainer).game == "risk"
-
-
-def _weights(text: str) -> Any:
-    """Return the name of what is made small, or weights."""
-    if "=" not in text:
-        return text
-    weights: dict[str, Any] = {}
-    for name, _, weight in (part.partition("=") for part in text.split(",")):
-        # What is no number is refused by name.
-        weights[name.strip()] = weight
-        with suppress(ValueError):
-            weights[name.strip()] = float(weight)
-    return weights
