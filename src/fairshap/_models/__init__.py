@@ -15,6 +15,7 @@ from fairshap._models.fitting import (
     is_frozen,
     needs_columns,
     repeats_of,
+    trouble_with_either_label,
 )
 from fairshap._models.scorer import (
     NotNativeError,
@@ -44,4 +45,5 @@ __all__ = [
     "risk_of_scores",
     "sees_attribute",
     "takes_quantities",
+    "trouble_with_either_label",
 ]

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from fairshap._frames import Table
@@ -38,6 +39,17 @@ _NATIVE_CATEGORIES = {"xgboost", "lightgbm", "catboost"}
 _OF_COLUMNS = {
     *("cat_features", "categorical_feature", "categorical_features", "feature_types", "feature_weights"),
     *("monotone_constraints", "monotonic_cst", "interaction_constraints", "interaction_cst"),
+}
+# Parameters that weight labels, or with which CatBoost encodes categories by counting labels.
+_OF_LABELS = {
+    *(
+        "class_weight",
+        "class_weights",
+        "auto_class_weights",
+        "scale_pos_weight",
+        "is_unbalance",
+        "cat_features",
+    )
 }
 # A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
 _ROWS = 30
@@ -321,6 +333,39 @@ def fit_weighted(
             "Use an estimator that takes weights."
         )
     return fit_model(_asking_for_weights(estimator), X, y, {"sample_weight": sample_weight})
+
+
+def trouble_with_either_label(estimator: Any) -> str:
+    """Say why an estimator cannot learn from rows that are given twice, weighted, with either label.
+
+    Weights reach the model alone: what counts labels before it sees as many of either. What splits rows may
+    learn from one of the two, and is then tested on the other.
+    """
+    params = estimator.get_params()
+    for name, value in params.items():
+        last = name.rpartition("__")[2]
+        if last == "cv":
+            return f"it splits the rows itself ({name})"
+        is_off = value is None or (isinstance(value, Real) and value in (0, 1))
+        if last in _OF_LABELS and not is_off:
+            return f"it counts or weights labels itself ({name}={value!r})"
+    for pipeline in (part for part in (estimator, *params.values()) if isinstance(part, Pipeline)):
+        for _, step in pipeline.steps[:-1]:
+            if hasattr(step, "fit_resample"):
+                return f"its step {type(step).__name__} resamples the rows by their labels"
+            parts = (step, *step.get_params().values()) if hasattr(step, "get_params") else (step,)
+            learning = next((part for part in parts if _learns_from_labels(part)), None)
+            if learning is not None:
+                return f"its step {type(learning).__name__} learns from labels, and gets no weights"
+    return ""
+
+
+def _learns_from_labels(part: Any) -> bool:
+    """Say whether a transformer or a part of it learns from labels."""
+    # By its tags a selection needs none: it could keep all columns.
+    return isinstance(part, BaseEstimator) and (
+        get_tags(part).target_tags.required or hasattr(part, "score_func")
+    )
 
 
 def repeats_of(weights: Floats) -> Ints | None:

@@ -18,7 +18,7 @@ from fairshap._problem import Privileged, Problem
 from fairshap._typing import Floats, Native
 from fairshap.exceptions import InputError
 from fairshap.mitigation._base import Mitigator, RowWeigher, read_rows
-from fairshap.mitigation._posteriors import Calibration, JointModel, Learner, RepairRows, two_labels
+from fairshap.mitigation._posteriors import Calibration, JointModel, Learner, two_labels
 from fairshap.mitigation._removal import remover_for
 from fairshap.mitigation._strengths import (
     PRICED,
@@ -27,7 +27,7 @@ from fairshap.mitigation._strengths import (
     Minimize,
     Posteriors,
     check_drop,
-    margins,
+    probabilities,
     read_strengths,
     rule_weights,
     search,
@@ -81,11 +81,11 @@ class ParitySearch(Mitigator):
         beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         return self._problem(X, y=y, **beside, positive=self.positive, is_quantity=False)
 
-    def _learner(self, problem: Problem, repair: RepairRows | None = None) -> Learner:
+    def _learner(self, problem: Problem) -> Learner:
         """Return what fits the models, without the sensitive columns of the table; see Learner."""
         estimator = self._estimator()
         remover = None if problem.added else remover_for(self, estimator, problem.own.native)
-        return Learner.read(estimator, problem, remover, repair)
+        return Learner.read(estimator, problem, remover)
 
     @property
     def out_of_fold_(self) -> pd.DataFrame | None:
@@ -111,7 +111,7 @@ class ParitySearch(Mitigator):
         weights = rule_weights(strengths, posteriors.shares)
         self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
         self._measured = posteriors.measured(
-            {"before": posteriors.margins(), "after": posteriors.margins(weights)}
+            {"before": posteriors.margins(), "after": probabilities(posteriors.joint, weights) - 0.5}
         )
         return weights
 
@@ -188,13 +188,9 @@ class ParityWeigher(ParitySearch, RowWeigher):
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strengths and weight the rows."""
         problem = self._read(X, y, sensitive_features, sample_weight)
-        return self._fit(problem, draw_seed(self.random_state))
-
-    def _fit(self, problem: Problem, seed: int, repair: RepairRows | None = None) -> Self:
-        """Choose by what models do on recorded rows if they are fitted on others that were repaired."""
         if self.strengths is not None:
             return self._weigh(problem)
-        learner = self._learner(problem, repair)
+        learner, seed = self._learner(problem), draw_seed(self.random_state)
         posteriors = learner.cross_fit(self.n_folds, seed)[0]
         return self._weigh(problem, posteriors, partial(learner.retrain, n_folds=self.n_folds, seed=seed))
 
@@ -202,19 +198,16 @@ class ParityWeigher(ParitySearch, RowWeigher):
         self, problem: Problem, posteriors: Posteriors | None = None, retrain: Retrain | None = None
     ) -> Self:
         """Weight the rows, with the given strengths unless there are posteriors and a way to retrain."""
-        strata, strengths = _Strata(problem), self._strengths(posteriors)
+        strata, strengths = Strata(problem), self._strengths(posteriors)
         self.n_fits_, self._measured = 0, None
         if posteriors is not None and retrain is not None:
-            # Of repaired rows: one more for the repair, and one of the recorded rows.
-            self.n_fits_ = (3 if posteriors.reference is None else 5) * self.n_folds
+            self.n_fits_ = 3 * self.n_folds
             judge = Judge(posteriors, self.minimize, self._limits())
             strengths, score = self._confirm(strata, strengths, judge, retrain)
             if strengths.any() and judge.gap_of(score) > judge.most_gap:
                 strengths = np.zeros(3)
             after = score if strengths.any() else posteriors.margins()
-            self._measured = posteriors.measured({"before": posteriors.neutral, "after": after})
-            self._gap = judge.gap_of(after)
-            self._helps = judge.accepts(after) and self._gap <= judge.most_gap
+            self._measured = posteriors.measured({"before": posteriors.margins(), "after": after})
         self.strengths_ = dict(zip(PRICED, strengths.tolist(), strict=True))
         factors = strata.factors(strengths)
         self.sample_weight_, self.factors_ = strata.weigh(factors), factors[::-1]
@@ -222,7 +215,7 @@ class ParityWeigher(ParitySearch, RowWeigher):
         return self
 
     def _confirm(
-        self, strata: "_Strata", strengths: Floats, judge: Judge, retrain: Retrain
+        self, strata: "Strata", strengths: Floats, judge: Judge, retrain: Retrain
     ) -> tuple[Floats, Floats]:
         """Return the largest share of strengths that keeps within limits out of fold, by bisection.
 
@@ -242,17 +235,13 @@ class ParityWeigher(ParitySearch, RowWeigher):
             share = (low + high) / 2
         return best, score
 
-    def is_better_than(self, other: "ParityWeigher") -> bool:
-        """Say whether this search, of the same folds, keeps its limits with a smaller gap than another's."""
-        return self._helps and self._gap < other._gap
-
     def frame(self) -> pd.DataFrame:
         """Return the ledger: group, label, rows, the factor of their weight, total weights, and why."""
         check_is_fitted(self)
         return pd.DataFrame(self._ledger)
 
 
-class _Strata:
+class Strata:
     """The rows by side, privileged or not, and label, whose weights are multiplied by a factor."""
 
     def __init__(self, problem: Problem) -> None:
@@ -268,6 +257,17 @@ class _Strata:
         if not weights.any():
             raise InputError("strengths are so large that every row would weigh 0.", parameter="strengths")
         return np.asarray(weights / np.sum(weights * self.shares))
+
+    def factors_of(self, positive: Floats) -> Floats:
+        """Return what total weights are multiplied by if each row is positive with some probability."""
+        known = self.side >= 0
+        side, given = self.side[known], self.given[known]
+
+        def totals(share: Floats) -> Floats:
+            of_label = (np.bincount(side, given * part, minlength=2) for part in (1 - share, share))
+            return np.column_stack(list(of_label))
+
+        return np.asarray(totals(positive[known]) / totals(self.label[known].astype(np.float64)))
 
     def weigh(self, factors: Floats) -> Floats:
         """Return the weight of each row."""
@@ -352,28 +352,25 @@ class ProxyCorrection(ClassifierMixin, MetaEstimatorMixin, ParitySearch):
         return self
 
     def decision_function(self, X: Native) -> Floats:
-        """Return the margin of the rule: above 0 for the second label."""
-        margin = self._margin(X)
-        return margin if self._labels[1] == self.classes_[1] else -margin
+        """Return the score of the second label, from -1 to 1; above 0 it is predicted."""
+        positive = 2 * self._probability(X) - 1
+        return positive if self._labels[1] == self.classes_[1] else -positive
 
     def predict(self, X: Native) -> NDArray[Any]:
         """Return the predicted label of each row."""
-        return np.asarray(self._labels[(self._margin(X) > 0).astype(np.int64)])
+        return np.asarray(self._labels[(self._probability(X) > 0.5).astype(np.int64)])
 
     def predict_proba(self, X: Native) -> Floats:
-        """Return scores of the two labels that sum to 1: above 0.5 for the predicted one.
+        """Return the probabilities of the two labels if rows weighed as the rule has it.
 
-        They rise with the margin of the rule; at strength 0 they are the estimator's probabilities.
+        At strength 0 they are the estimator's own.
         """
-        margin, weights = self._margin(X), self.rule_weights_
-        # No row can have a larger margin; a negative weight of one label counts as one of the other.
-        highest, lowest = (max(weights[:, label].max(), -weights[:, 1 - label].min()) for label in (1, 0))
-        most = np.where(margin > 0, highest, lowest)
-        score = 0.5 + np.divide(margin, 2 * most, out=np.zeros_like(margin), where=margin != 0)
-        scores = np.column_stack([1 - score, score])
+        positive = self._probability(X)
+        scores = np.column_stack([1 - positive, positive])
         return scores if self._labels[1] == self.classes_[1] else scores[:, ::-1]
 
-    def _margin(self, X: Native) -> Floats:
-        """Return the margin of the positive label."""
+    def _probability(self, X: Native) -> Floats:
+        """Return the probability of the positive label."""
         check_is_fitted(self)
-        return margins(self.model_.joint(read_rows(self, X, self._remover)), self.rule_weights_[::-1])
+        rows = read_rows(self, X, self._remover)
+        return probabilities(self.model_.joint(rows), self.rule_weights_[::-1])

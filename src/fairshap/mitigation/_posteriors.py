@@ -1,7 +1,6 @@
 """Models of label and group given the other columns, and what they say of rows they were not fitted on."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +19,6 @@ from fairshap.exceptions import ModelError, TargetError
 from fairshap.mitigation._removal import SensitiveRemover
 from fairshap.mitigation._strengths import Posteriors, shares_of
 
-#: Returns some rows of a table as they are repaired without knowledge of the others.
-RepairRows: TypeAlias = Callable[[Ints], Native]
 #: Intercept and slope of the log-odds of the group, for either label.
 Calibration: TypeAlias = tuple[tuple[float, float], ...]
 # Probabilities are kept so far from 0 and 1 before they are calibrated.
@@ -54,22 +51,13 @@ class Learner:
     """Fits joint models of a table without its sensitive columns; a group is the privileged or the rest."""
 
     estimator: Any
-    #: The recorded rows, as the models see them.
+    #: The rows as the models see them.
     table: Table
     problem: Problem
     remover: SensitiveRemover | None
-    #: What models are fitted on, if it is not recorded rows, and what it returned for the folds.
-    repair: RepairRows | None = None
-    _repaired: dict[bytes, Native] = field(default_factory=dict)
 
     @classmethod
-    def read(
-        cls,
-        estimator: Any,
-        problem: Problem,
-        remover: SensitiveRemover | None,
-        repair: RepairRows | None = None,
-    ) -> "Learner":
+    def read(cls, estimator: Any, problem: Problem, remover: SensitiveRemover | None) -> "Learner":
         """Return the learner of a problem; ``remover``, fitted, takes the sensitive columns away."""
         target = problem.y
         if is_frozen(estimator):
@@ -87,7 +75,7 @@ class Learner:
         table = problem.own if remover is None else Table.read(remover.transform(problem.own.native))
         if problem.sample_weight is not None:
             Weighing.of(estimator, table.native, target.values).check()
-        return cls(estimator, table, problem, remover, repair)
+        return cls(estimator, table, problem, remover)
 
     @property
     def positive(self) -> Bools:
@@ -96,37 +84,22 @@ class Learner:
 
     def fit(self, rows: Ints) -> JointModel:
         """Return the models fitted on rows: three fits."""
-        side, positive, X = self.problem.groups.side, self.positive, self._rows(rows)
+        side, positive, X = self.problem.groups.side, self.positive, rows_of(self.table, rows)
         label = self._fit(X, rows, positive)
         among = (np.flatnonzero((side[rows] >= 0) & (positive[rows] == value)) for value in (False, True))
         groups = (self._fit(_safe_indexing(X, one), rows[one], side == 1) for one in among)
         return JointModel(label, (next(groups), next(groups)))
-
-    def _rows(self, rows: Ints) -> Native:
-        """Return rows to fit on: recorded, or repaired without the rest.
-
-        In a table that was repaired as a whole, rows hold values of others of the same label. Models of some
-        of its rows know the labels of the rest.
-        """
-        if self.repair is None:
-            return rows_of(self.table, rows)
-        key = rows.tobytes()
-        if key not in self._repaired:
-            repaired = self.repair(rows)
-            self._repaired[key] = repaired if self.remover is None else self.remover.transform(repaired)
-        return self._repaired[key]
 
     def _fit(self, X: Native, rows: Ints, labels: Bools, weight: Floats | None = None) -> Any:
         weight = self.problem.sample_weight if weight is None else weight
         params = {} if weight is None else {"sample_weight": weight[rows]}
         return fit_model(self.estimator, X, labels[rows].astype(np.int64), params)
 
-    def retrain(self, weight: Floats | None, n_folds: int, seed: int, *, recorded: bool = False) -> Floats:
+    def retrain(self, weight: Floats, n_folds: int, seed: int) -> Floats:
         """Return the margins of all rows by models of the label that were fitted with weights on others."""
         margin = np.empty(self.table.n_rows)
         for train, test in make_folds(self.problem.y, self.problem.groups.side, n_folds, 1, seed):
-            X = rows_of(self.table, train) if recorded else self._rows(train)
-            model = self._fit(X, train, self.positive, weight)
+            model = self._fit(rows_of(self.table, train), train, self.positive, weight)
             margin[test] = Scorer(model)(rows_of(self.table, test)) - 0.5
         return margin
 
@@ -143,11 +116,8 @@ class Learner:
             _calibrate(parts[rows, 1 + label], groups.side[rows], weight[rows])
             for label, rows in enumerate(of_label)
         )
-        reference = None
-        if self.repair is not None:
-            reference = self.retrain(None, n_folds, seed, recorded=True)
         known = (positive, groups.side, groups.code, weight)
-        return Posteriors(*known, join(parts, calibration), reference), calibration
+        return Posteriors(*known, join(parts, calibration)), calibration
 
 
 def two_labels(target: Target) -> NDArray[Any]:

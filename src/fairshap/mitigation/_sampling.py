@@ -3,17 +3,20 @@
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from fairshap._crossval.trials import draw_seed
 from fairshap._messages import check_number
+from fairshap._models import trouble_with_either_label
 from fairshap._problem import Privileged, Problem, Target, check_order, check_weights
 from fairshap._typing import Native
 from fairshap.edits._recipe import add_counterfactuals, with_rows
 from fairshap.estimators import Sampler
-from fairshap.exceptions import InputError
+from fairshap.exceptions import InputError, ModelError
 from fairshap.mitigation._base import Mitigator, RowWeigher
-from fairshap.mitigation._parity import ParitySearch
-from fairshap.mitigation._strengths import Posteriors
+from fairshap.mitigation._parity import ParitySearch, Strata
+from fairshap.mitigation._strengths import Posteriors, probabilities
 
 
 class Reweigher(RowWeigher):
@@ -167,6 +170,14 @@ class SoftLabeler(Sampler, ParitySearch):
     ) -> tuple[Native, Any]:
         """Return all rows, below them all rows again, and their labels: their own, then the other ones."""
         check_order(X, y, "y")
+        estimator = self._estimator()
+        trouble = trouble_with_either_label(estimator)
+        if trouble:
+            raise ModelError(
+                f"{type(estimator).__name__} cannot learn from soft labels, which give every row twice, with "
+                f"either label: {trouble}. Use ParityWeigher, which weights rows once, or another estimator.",
+                parameter="estimator",
+            )
         problem = self._read(X, y, sensitive_features, sample_weight)
         posteriors, _ = self._learner(problem).cross_fit(self.n_folds, draw_seed(self.random_state))
         return self._label(problem, y, posteriors)
@@ -175,11 +186,26 @@ class SoftLabeler(Sampler, ParitySearch):
         """Label by posteriors that are known."""
         weights = self._choose(posteriors)
         self.n_fits_ = 3 * self.n_folds
-        weighed, positive = np.maximum(weights, 0) * posteriors.joint, posteriors.positive
-        probability = weighed[:, :, 1].sum(axis=1) / weighed.sum(axis=(1, 2))
+        positive, probability = posteriors.positive, probabilities(posteriors.joint, weights)
         own = np.where(positive, probability, 1 - probability)
         self.sample_weight_ = np.concatenate([own, 1 - own]) * np.tile(posteriors.weight, 2)
-        everyone = np.arange(len(own))
-        # Of either label some row.
-        switched = np.where(positive, positive.argmin(), positive.argmax())
-        return with_rows(problem.own.native, y, everyone, {}, np.append(everyone, switched))
+        strata = Strata(problem)
+        self._ledger = strata.ledger(strata.factors_of(probability))
+        return with_either_label(problem.own.native, y)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the ledger: group, label, rows, the factor and the totals of their weight, and why.
+
+        A row counts with its probability for either label.
+        """
+        check_is_fitted(self)
+        return pd.DataFrame(self._ledger)
+
+
+def with_either_label(X: Native, y: Any) -> tuple[Native, Any]:
+    """Return all rows, below them all rows again, and their labels: their own, then the other ones."""
+    is_first = np.asarray(y) == np.asarray(y)[0]
+    everyone = np.arange(len(is_first))
+    # Of either label some row.
+    switched = np.where(is_first, is_first.argmin(), 0)
+    return with_rows(X, y, everyone, {}, np.append(everyone, switched))

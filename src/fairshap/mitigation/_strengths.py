@@ -109,6 +109,19 @@ def margins(joint: Floats, weights: Floats) -> Floats:
     return np.asarray(joint.reshape(len(joint), 4) @ np.moveaxis(by_rule, -1, 0))
 
 
+def probabilities(joint: Floats, weights: Floats) -> Floats:
+    """Return the probability of the positive label if rows weighed as one rule has it.
+
+    It is above 1/2 where the margin is above 0. The margin itself ranks rows badly: it is small for every row
+    of a group whose rows weigh little. What would weigh less than nothing speaks for the other label.
+    """
+    kept, turned = np.maximum(weights, 0), np.maximum(-weights, 0)
+    of_label = np.einsum("rsy,sy->ry", joint, kept) + np.einsum("rsy,sy->ry", joint, turned)[:, ::-1]
+    total = of_label.sum(axis=1)
+    share = np.divide(of_label[:, 1], total, out=np.full(len(total), 0.5), where=total > 0)
+    return np.asarray(share)
+
+
 @dataclass(frozen=True, eq=False)
 class LabeledRows:
     """What accuracy and gaps are measured on: the label, the side and the group of each row, and its weight.
@@ -195,18 +208,9 @@ def _rates(chosen: Floats, total: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Posteriors(LabeledRows):
-    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them.
-
-    ``reference`` are the margins of the model that limits are against, if it is not that of strength 0.
-    """
+    """Rows with P(s, y | x) by side and label, ``joint``, from models that were not fitted on them."""
 
     joint: Floats
-    reference: Floats | None = None
-
-    @property
-    def neutral(self) -> Floats:
-        """The margins of the model that limits are against."""
-        return self.margins() if self.reference is None else self.reference
 
     def margins(self, weights: Floats = _NEUTRAL) -> Floats:
         """Return the margins of rules, by default of strength 0."""
@@ -218,10 +222,10 @@ class Judge:
 
     def __init__(self, rows: Posteriors, minimize: Minimize, limits: Limits) -> None:
         self.rows, self.minimize, self.limits = rows, minimize, limits
-        neutral = rows.neutral
+        neutral = rows.margins()
         before = rows.measure(neutral[:, None] > 0)
         #: The gap to make small, at strength 0.
-        self.gap = self.gap_of(rows.margins())
+        self.gap = float(before[minimize][0])
         self.least_accuracy = float(before["accuracy"][0]) - limits.accuracy
         self.least_auc = rows.auc(neutral) - limits.auc
         self.most = {
@@ -233,7 +237,7 @@ class Judge:
         self.sign = np.sign(before["signed"][0])
         self.own = PRICED.index(minimize) if minimize in PRICED else None
         #: The gap that is worth weights: less than this is noise.
-        self.most_gap = float(before[minimize][0])
+        self.most_gap = self.gap
         if self.own is not None:
             self.most_gap -= limits.margin * rows.error(minimize, neutral > 0)
 
@@ -277,7 +281,7 @@ def search(posteriors: Posteriors, minimize: Minimize, limits: Limits, is_clippe
         size = np.abs(points).sum(axis=1)
         order = np.lexsort((size, -found["accuracy"], found[minimize].round(6)))
         for k in order[judge.within(found)[order]]:
-            if posteriors.auc(posteriors.margins(weights[k])) >= judge.least_auc:
+            if posteriors.auc(probabilities(posteriors.joint, weights[k])) >= judge.least_auc:
                 return np.asarray(points[k])
         return np.zeros(3)
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from fairshap._crossval import with_params
 from fairshap._crossval.ranking import Minimize, weights_of
 from fairshap._messages import check_choice, listing
+from fairshap._models import trouble_with_either_label
 from fairshap._problem import Problem
 from fairshap.edits import Threshold
 from fairshap.edits._selectors import make_constraints
@@ -176,7 +177,9 @@ class Maker:
         return made
 
     def _labels(self) -> list[Candidate]:
-        """Return soft labels, searched, and those of strength 0."""
+        """Return soft labels, searched, and those of strength 0, if the estimator can learn from them."""
+        if trouble_with_either_label(self._estimator):
+            return []
         made = [self._labeled("self-distillation", {}, "learn from its own out-of-fold probabilities")]
         for drop in _DROPS:
             said = f"learn from soft labels that narrow the gap, for at most {drop:g} of accuracy"

@@ -27,6 +27,7 @@ from fairshap.mitigation import (
     SoftLabeler,
     ThresholdClassifier,
 )
+from fairshap.mitigation._parity import ParitySearch
 from fairshap.predictors import FairSHAPClassifier
 
 #: What a classifier does, from the simplest on.
@@ -167,9 +168,10 @@ def _trial_of_repair(name: Any, model: FairSHAPClassifier, cv: CrossValidation, 
 
 
 def _searches(model: FairSHAPClassifier) -> bool:
-    """Say whether a classifier searches its weights."""
+    """Say whether a classifier finds its weights on folds."""
     weights = model.weights
-    return weights == "auto" or (isinstance(weights, ParityWeigher) and weights.strengths is None)
+    is_given = isinstance(weights, ParityWeigher) and weights.strengths is not None
+    return weights == "auto" or (isinstance(weights, ParitySearch) and not is_given)
 
 
 def _in_parts(model: Any, n_columns: int) -> Any:
@@ -210,8 +212,6 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     keeps = getattr(method, "keep_sensitive", not isinstance(method, SensitiveRemover))
     is_transforming = getattr(method, "transforms_test_rows", False) and keeps
     edits = getattr(getattr(fitted, "repair_", method), "edits_", ())
-    if not getattr(fitted, "uses_edits_", True):
-        edits = ()
     return Trained(fitted, len(edits), is_transforming)
 
 
