@@ -30,7 +30,8 @@ from scipy.stats import t as student
 PLAIN = (BASELINE, DROPPED, REWEIGHING, SQUARED, "counterfactual rows")
 #: Levels that differ by less are equal.
 TIE = 5e-4
-#: What was to be reached, the bar, whether it is met (None: not measured), and the numbers.
+#: What was to be reached, the bar, whether it is met (None: not measured, or not in all settings), and the
+#: numbers.
 Verdict = tuple[str, str, bool | None, str]
 
 
@@ -62,10 +63,11 @@ class Lines:
         """Return the models that were measured."""
         return [model for model in MODELS if self.settings(model)]
 
-    def level(self, setting: str, model: str, method: str, name: str) -> float:
-        """Return the mean of a measure over the folds; NaN if it was not measured."""
+    def level(self, setting: str, model: str, method: str, name: str, like: str | None = None) -> float:
+        """Return the mean of a measure over the folds, or those of another method; NaN if not measured."""
         folds = self.found.get((setting, model, method), {})
-        return float(np.mean([line[name] for line in folds.values()])) if folds else np.nan
+        same = folds.keys() & self.found.get((setting, model, like), {}).keys() if like else folds.keys()
+        return float(np.mean([folds[fold][name] for fold in sorted(same)])) if same else np.nan
 
     def change(self, setting: str, model: str, method: str, name: str, than: str = DROPPED) -> np.ndarray:
         """Return the difference of a measure from another method, fold by fold."""
@@ -161,13 +163,14 @@ def bar_undominated(lines: Lines, model: str) -> Verdict:
         if better:
             lost[setting] = better[0]
     numbers = "; ".join(f"{setting} by {plain}" for setting, plain in lost.items()) or "by none"
-    return what, bar, not lost, f"dominated on {len(lost)} of {len(settings)}: {numbers}"
+    met = False if lost else True if len(settings) == len(SETTINGS) else None
+    return what, bar, met, f"dominated on {len(lost)} of {len(settings)}: {numbers}"
 
 
 def _point(lines: Lines, setting: str, model: str, method: str) -> np.ndarray:
-    """Return a method's error, flips, DP and EO."""
+    """Return a method's error, flips, DP and EO on the folds of tune."""
     names = ("accuracy", "flips", "dp", "eo")
-    point = np.array([lines.level(setting, model, method, name) for name in names])
+    point = np.array([lines.level(setting, model, method, name, like=TUNED) for name in names])
     point[0] = 1 - point[0]
     return point
 
@@ -186,7 +189,7 @@ def bar_tuned(lines: Lines, model: str) -> Verdict:
     names, is_met = [], True
     for other in (SQUARED, GRID, PROXY):
         measured = [one for one in settings if (one, model, other) in lines.found]
-        lower, level = 0, partial(lines.level, model=model)
+        lower, level = 0, partial(lines.level, model=model, like=TUNED)
         less_accurate = []
         for one in measured:
             mine, theirs = (
@@ -198,7 +201,8 @@ def bar_tuned(lines: Lines, model: str) -> Verdict:
         is_met &= lower >= 0.7 * len(measured)
         aside = f" (and less accurate on {len(less_accurate)} of the others)" if less_accurate else ""
         names.append(f"{other}: {lower} of {len(measured)}{aside}")
-    return what, bar, is_met, "; ".join(names)
+    met = None if is_met and len(settings) < len(SETTINGS) else is_met
+    return what, bar, met, "; ".join(names)
 
 
 def bar_acs(lines: Lines, model: str) -> Verdict:
@@ -209,7 +213,7 @@ def bar_acs(lines: Lines, model: str) -> Verdict:
         line["accuracy"] for line in lines.points
         if line["setting"] == setting and line["model"] == model and line["point"] == ["dp", 0.1]
     ]  # fmt: skip
-    theirs = lines.level(setting, model, WITHIN, "accuracy")
+    theirs = lines.level(setting, model, WITHIN, "accuracy", like=TUNED)
     if not mine or np.isnan(theirs):
         return what, bar, None, ""
     gap = float(np.mean(mine)) - theirs

@@ -67,7 +67,7 @@ def named(lines: Lines, method: str) -> str:
 
 def show_bars(found: list[Verdict]) -> str:
     """Return the bars as a table."""
-    words = {True: "**met**", False: "**missed**", None: "not measured"}
+    words = {True: "**met**", False: "**missed**", None: "not measured in all"}
     rows = [[what, bar, words[met], numbers] for what, bar, met, numbers in found]
     return table(["what", "at least", "", "measured"], rows)
 

@@ -227,7 +227,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     weights : {None, "auto"} or object, default="auto"
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
         :class:`mitigation.ParityWeigher`, or a :class:`mitigation.SoftLabeler`, which gives every row with
-        either label. Its attribute is that of the repair and its estimator this one, unless it has its own.
+        either label. Its attribute and random state are those of the repair and its estimator is this one,
+        unless it has its own.
         What it does is judged out of fold, on the rows as they were recorded. "auto" is a ``SoftLabeler``
         that may cost 0.012 of the accuracy of the model without the column, most of which it wins back; for
         an estimator that cannot learn from both labels of a row, such as a search, a ``ParityWeigher``. It is
@@ -294,7 +295,7 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
             )
         if self._is_auto:
             kind = ParityWeigher if trouble_with_either_label(estimator) else SoftLabeler
-            weigher = kind(max_accuracy_drop=_MAX_DROP, random_state=repair.random_state)
+            weigher = kind(max_accuracy_drop=_MAX_DROP)
         else:
             weigher = clone(self.weights)
         if isinstance(weigher, ParitySearch) and repair.counterfactuals is not None:
@@ -309,7 +310,7 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
                     parameter="weights",
                 )
         own = {"sensitive": repair.sensitive, "privileged": repair.privileged, "estimator": estimator}
-        own["positive"] = make_explainer(repair.explainer).positive
+        own |= {"positive": make_explainer(repair.explainer).positive, "random_state": repair.random_state}
         known = weigher.get_params(deep=False)
         return weigher.set_params(**{k: v for k, v in own.items() if k in known and known[k] is None})
 

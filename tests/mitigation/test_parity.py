@@ -120,9 +120,9 @@ def test_on_other_rows_the_gap_is_narrower_than_without_the_column(searched):
             other.y, predicted, sensitive_features=other.X["group"], positive=1
         )
 
-    # A model follows soft labels less closely than the rule itself, or weights that were tried by training.
-    assert gap(model) < gap(alone) - (0 if isinstance(searched, SoftLabeler) else 0.02)
-    assert model.score(other.X, other.y) > alone.score(other.X, other.y) - 0.02
+    assert gap(model) < gap(alone) - 0.05
+    # The best of many rules on 1,500 rows costs more on other rows than the point that is allowed on these.
+    assert model.score(other.X, other.y) > alone.score(other.X, other.y) - 0.03
     assert metrics.discriminative_risk(model, other.X, **WHO) == 0
 
 
@@ -300,57 +300,85 @@ def repair(estimator=None, **params):
 
 @pytest.mark.parametrize(
     "weights",
-    [None, "auto", Reweigher(strength=2.0), ParityWeigher(**QUICK)],
-    ids=["none", "auto", "squared", "given"],
+    [None, Reweigher(strength=2.0), ParityWeigher(**QUICK)],
+    ids=["none", "squared", "given"],
 )
 def test_the_classifier_weighs_the_repaired_table_and_forgets_the_column(weights):
     model = FairSHAPClassifier(repair(), weights=weights, drop_sensitive=True).fit(D.X, D.y)
     X_fair, _ = repair().fit_resample(D.X, D.y)
     assert not X_fair.equals(D.X)
-    method = clone(weights).set_params(**WHO) if hasattr(weights, "fit") else None
-    if weights == "auto":
-        plain = ParityWeigher(LogisticRegression(), **WHO, random_state=0).fit(D.X, D.y)
-        method = clone(plain)
-        # Its limits are those of recorded rows, and against the model of the recorded table.
-        method._fit(
-            method._read(D.X, D.y, None, None),
-            draw_seed(0),
-            lambda rows: repair().fit_resample(D.X.iloc[rows], D.y.iloc[rows])[0],
-        )
-        assert method.n_fits_ >= 15
-        assert model.uses_edits_ == method.is_better_than(plain)
-        method, X_fair = (method, X_fair) if model.uses_edits_ else (plain, D.X)
-    elif method is not None:
-        method.fit(X_fair, D.y)
-    sample_weight = None if method is None else method.sample_weight_
+    sample_weight = None
+    if weights is not None:
+        sample_weight = clone(weights).set_params(**WHO).fit(X_fair, D.y).sample_weight_
+        assert_array_equal(model.weights_.sample_weight_, sample_weight)
     rest = X_fair.drop(columns="group")
     expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, D.y, sample_weight=sample_weight)
+    assert_is_without_the_column(model, expected)
+    assert (model.weights_ is None) is (weights is None)
+
+
+def assert_is_without_the_column(model, expected):
+    """Assert that a model predicts as another one that was fitted without the column."""
     rows = D.X.drop(columns="group")
     assert_array_equal(model.predict_proba(D.X), expected.predict_proba(rows))
     assert_array_equal(model.predict_proba(rows), expected.predict_proba(rows))
     assert metrics.discriminative_risk(model, D.X, **WHO) == 0
-    if method is None:
-        assert model.weights_ is None
-    else:
-        assert_array_equal(model.weights_.sample_weight_, sample_weight)
 
 
-@pytest.mark.parametrize(("seed", "uses"), [(0, False), (2, True)], ids=["recorded", "edited"])
-def test_edits_are_used_only_if_they_serve_better_than_weights_alone(seed, uses):
-    d = datasets.make_biased(300, random_state=seed)
-    model = FairSHAPClassifier(repair()).fit(d.X, d.y)
-    assert model.uses_edits_ is uses
-    X = model.repair_.edits_.apply(d.X) if uses else d.X
-    given = model.weights_.sample_weight_
-    rest = X.drop(columns="group")
-    expected = MitigatedClassifier(None, LogisticRegression()).fit(rest, d.y, sample_weight=given)
-    assert_array_equal(model.predict_proba(d.X), expected.predict_proba(d.X.drop(columns="group")))
+@pytest.mark.parametrize("weights", ["auto", SoftLabeler(**QUICK), SoftLabeler(max_accuracy_drop=0.03)])
+def test_the_classifier_learns_soft_labels_of_recorded_rows_from_edited_ones(weights):
+    model = FairSHAPClassifier(repair(), weights=weights).fit(D.X, D.y)
+    X_fair, _ = repair().fit_resample(D.X, D.y)
+    assert not X_fair.equals(D.X)
+    labeler = SoftLabeler(max_accuracy_drop=0.012) if weights == "auto" else clone(weights)
+    labeler.set_params(estimator=LogisticRegression(), **WHO, random_state=0)
+    _, either = labeler.fit_resample(D.X, D.y)
+    rest = pd.concat([X_fair, X_fair]).drop(columns="group")
+    expected = MitigatedClassifier(None, LogisticRegression())
+    expected.fit(rest, either, sample_weight=labeler.sample_weight_)
+    assert_array_equal(model.weights_.sample_weight_, labeler.sample_weight_)
+    assert_is_without_the_column(model, expected)
 
 
-def test_edits_that_were_asked_for_with_weights_are_made():
-    d = datasets.make_biased(300, random_state=0)
-    weigher = ParityWeigher(random_state=0)
-    assert FairSHAPClassifier(repair(), weights=weigher).fit(d.X, d.y).uses_edits_
+@pytest.mark.parametrize("kind", [SoftLabeler, ParityWeigher])
+def test_soft_labels_are_learned_with_the_attribute_beside_the_table_too(kind):
+    rest, beside = D.X.drop(columns="group"), {"sensitive_features": D.X["group"]}
+    fair = FairSHAP(LogisticRegression(), privileged="a", threshold=0.01, random_state=0)
+    model = FairSHAPClassifier(fair, weights=kind(**QUICK)).fit(rest, D.y, **beside)
+    inside = FairSHAPClassifier(repair(), weights=kind(**QUICK)).fit(D.X, D.y)
+    assert_array_equal(model.weights_.sample_weight_, inside.weights_.sample_weight_)
+    assert model.predict_proba(rest).shape == (300, 2)
+
+
+class Refusing(LogisticRegression):
+    """Logistic regression that cannot learn from both labels of a row, as it weighs classes by itself."""
+
+    def __init__(self, class_weight="balanced"):
+        super().__init__(class_weight=class_weight)
+
+
+def test_an_estimator_that_cannot_learn_from_either_label_gets_weights():
+    model = FairSHAPClassifier(repair(Refusing())).fit(D.X, D.y)
+    assert isinstance(model.weights_, ParityWeigher)
+    assert model.weights_.max_accuracy_drop == 0.012
+    with pytest.raises(ModelError, match=r"Refusing cannot learn from soft labels.*Use ParityWeigher"):
+        FairSHAPClassifier(repair(Refusing()), weights=SoftLabeler()).fit(D.X, D.y)
+
+
+def test_the_ledger_of_soft_labels_counts_a_row_by_its_probability():
+    labeler = SoftLabeler(LogisticRegression(), **WHO, **QUICK, random_state=0)
+    given = np.arange(300) % 3 + 0.5
+    labeler.fit_resample(D.X, D.y, sample_weight=given)
+    frame = labeler.frame()
+    assert list(frame) == ["group", "label", "rows", "weight", "total_before", "total_after", "why"]
+    assert frame["rows"].sum() == 300
+    _, either = labeler.fit_resample(D.X, D.y, sample_weight=given)
+    twice = np.tile((D.X["group"] == "a").to_numpy(), 2)
+    for line in frame.itertuples():
+        rows = (twice == (line.group == "a")) & (np.asarray(either) == line.label)
+        assert labeler.sample_weight_[rows].sum() == pytest.approx(line.total_after)
+        assert given[rows[:300]].sum() == pytest.approx(line.total_before)
+        assert line.weight == pytest.approx(line.total_after / line.total_before)
 
 
 def test_out_of_fold_predictions_know_nothing_of_the_rows_that_they_are_about():
