@@ -24,6 +24,7 @@ from fairshap._models import (
 from fairshap._problem import Problem, read_target
 from fairshap._typing import Native
 from fairshap.attribution._explanation import make_explainer
+from fairshap.edits import EditConstraints
 from fairshap.estimators import FairSHAP, Routed
 from fairshap.exceptions import FairshapError, InputError, ModelError, PooledGroupsWarning, WeightsWarning
 from fairshap.mitigation import ParityWeigher, Reweigher, SoftLabeler
@@ -69,6 +70,11 @@ class _FairSHAPPredictor(Routed, Trainer):
         # What the estimator does with weights is found out before the repair, which takes its time.
         weigher = self._weigher(repair, estimator)
         weighing = self._weigh(repair, estimator, weigher, X, y, sample_weight)
+        is_blind = self.drop_sensitive or sensitive_features is not None
+        if self._is_auto and weigher is not None and is_blind and repair.constraints is None:
+            # The groups are treated alike whatever is edited. What is left is the gap between them.
+            is_binary = len(np.unique(read_target(y, open_store(X).n_rows))) == 2
+            repair.constraints = EditConstraints(direction="parity") if is_binary else None
         X_fair, _ = repair.fit_resample(
             X, y, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
@@ -208,9 +214,9 @@ class _FairSHAPPredictor(Routed, Trainer):
 class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
     """A classifier that is trained on the table that :class:`FairSHAP` repaired.
 
-    By default it also learns from soft labels, which narrow the gap between the positive rates of the groups,
-    and does not see the sensitive column. ``weights=None, drop_sensitive=False`` repairs and retrains only,
-    as in the paper.
+    By default it does not see the sensitive column, only edits that narrow the gap between the positive rates
+    of the groups are made, and it learns from soft labels, which narrow it further.
+    ``weights=None, drop_sensitive=False`` repairs and retrains only, as in the paper.
 
     Nothing is changed when predicting. If the sensitive attribute is given beside the table
     (``sensitive_features``), only the explained model sees it, and the one that predicts never does.
@@ -228,13 +234,14 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
         :class:`mitigation.ParityWeigher`, or a :class:`mitigation.SoftLabeler`, which gives every row with
         either label. Its attribute and random state are those of the repair and its estimator is this one,
-        unless it has its own.
-        What it does is judged out of fold, on the rows as they were recorded. "auto" is a ``SoftLabeler``
-        that may cost 0.012 of the accuracy of the model without the column, most of which it wins back; for
-        an estimator that cannot learn from both labels of a row, such as a search, a ``ParityWeigher``. It is
-        None for more than two labels, for an estimator without probabilities or that takes no weights, for
-        fewer than three rows of a label in a group, and beside counterfactuals, where folds share copies of
-        rows.
+        unless it has its own. What it does is judged out of fold, on the rows as they were recorded.
+
+        "auto" is a ``SoftLabeler`` that may cost 0.012 of the accuracy of the model without the column, most
+        of which it wins back; for an estimator that cannot learn from both labels of a row, such as a search,
+        a ``ParityWeigher``. Unless the repair has ``constraints``, or the classifier sees the column, these
+        are ``EditConstraints(direction="parity")``. "auto" is None for more than two labels, for an estimator
+        without probabilities or that takes no weights, for fewer than three rows of a label in a group, and
+        beside counterfactuals, where folds share copies of rows.
     drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the

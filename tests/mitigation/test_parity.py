@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from fairshap import (
+    EditConstraints,
     Explainer,
     FairSHAP,
     FairSHAPClassifier,
@@ -328,7 +329,8 @@ def assert_is_without_the_column(model, expected):
 @pytest.mark.parametrize("weights", ["auto", SoftLabeler(**QUICK), SoftLabeler(max_accuracy_drop=0.03)])
 def test_the_classifier_learns_soft_labels_of_recorded_rows_from_edited_ones(weights):
     model = FairSHAPClassifier(repair(), weights=weights).fit(D.X, D.y)
-    X_fair, _ = repair().fit_resample(D.X, D.y)
+    limits = EditConstraints(direction="parity") if weights == "auto" else None
+    X_fair, _ = repair(constraints=limits).fit_resample(D.X, D.y)
     assert not X_fair.equals(D.X)
     labeler = SoftLabeler(max_accuracy_drop=0.012) if weights == "auto" else clone(weights)
     labeler.set_params(estimator=LogisticRegression(), **WHO, random_state=0)
@@ -338,6 +340,40 @@ def test_the_classifier_learns_soft_labels_of_recorded_rows_from_edited_ones(wei
     expected.fit(rest, either, sample_weight=labeler.sample_weight_)
     assert_array_equal(model.weights_.sample_weight_, labeler.sample_weight_)
     assert_is_without_the_column(model, expected)
+
+
+def edits(model, X=D.X, y=D.y, **beside):
+    return model.fit(X, y, **beside).repair_.edits_.frame()
+
+
+def test_edits_are_directed_where_nobody_says_otherwise_and_the_model_is_blind():
+    everything, directed = (
+        repair(constraints=limits).fit(D.X, D.y).edits_.frame()
+        for limits in (EditConstraints(), EditConstraints(direction="parity"))
+    )
+    assert 0 < len(directed) < len(everything)
+    for model, expected in (
+        (FairSHAPClassifier(repair()), directed),
+        (FairSHAPClassifier(repair(Refusing())), edits(FairSHAPClassifier(
+            repair(Refusing(), constraints=EditConstraints(direction="parity")), weights=None))),
+        (FairSHAPClassifier(repair(constraints=EditConstraints())), everything),
+        (FairSHAPClassifier(repair(), weights=SoftLabeler(**QUICK)), everything),
+        (FairSHAPClassifier(repair(), weights=None), everything),
+        (FairSHAPClassifier(repair(), drop_sensitive=False), everything),
+    ):  # fmt: skip
+        pd.testing.assert_frame_equal(edits(model), expected)
+    fair = FairSHAP(LogisticRegression(), privileged="a", threshold=0.01, random_state=0)
+    rest, beside = D.X.drop(columns="group"), {"sensitive_features": D.X["group"]}
+    alone = edits(FairSHAPClassifier(fair, drop_sensitive=False), rest, **beside)
+    pd.testing.assert_frame_equal(alone, directed)
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.NothingToRepairWarning")
+def test_three_labels_have_no_direction():
+    y = np.arange(300) % 3
+    model = FairSHAPClassifier(repair()).fit(D.X, y)
+    assert model.repair_.constraints is None
+    assert model.weights_ is None
 
 
 @pytest.mark.parametrize("kind", [SoftLabeler, ParityWeigher])

@@ -12,7 +12,15 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 
 from fairshap import metrics
 from fairshap.mitigation import _strengths as strengths
-from fairshap.mitigation._strengths import PRICED, LabeledRows, Limits, Posteriors, margins, probabilities, rule_weights
+from fairshap.mitigation._strengths import (
+    PRICED,
+    LabeledRows,
+    Limits,
+    Posteriors,
+    margins,
+    probabilities,
+    rule_weights,
+)
 from tests.conftest import examples
 
 DIFFERENCES = {
