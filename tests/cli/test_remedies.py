@@ -53,7 +53,7 @@ def write(capsys, people, name, *more):
         "counterfactual rows",
         "cells 0.75, counterfactuals of edited rows",
         CELLS,
-        "soft labels, searched for 0.01",
+        "soft labels, searched for 0.012",
     ],
 )
 def test_a_model_of_the_table_is_the_candidate(capsys, people, rows, candidates, tmp_path, name):
