@@ -1,22 +1,31 @@
 """Weights and the rule by formula on tables: limits, libraries, missing attributes, pipelines, errors."""
 
 import pickle
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.pipeline import make_pipeline as imblearn_pipeline
+from lightgbm import LGBMClassifier
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.compose import make_column_transformer
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBClassifier
 
 from fairshap import (
     EditConstraints,
@@ -30,7 +39,7 @@ from fairshap import (
 )
 from fairshap._crossval import make_folds
 from fairshap._crossval.trials import draw_seed
-from fairshap._models import fit_model
+from fairshap._models import fit_model, trouble_with_either_label
 from fairshap._problem import Target
 from fairshap.exceptions import InputError, ModelError, TargetError, WeightsWarning
 from fairshap.mitigation import (
@@ -399,6 +408,43 @@ def test_an_estimator_that_cannot_learn_from_either_label_gets_weights():
     assert model.weights_.max_accuracy_drop == 0.012
     with pytest.raises(ModelError, match=r"Refusing cannot learn from soft labels.*Use ParityWeigher"):
         FairSHAPClassifier(repair(Refusing()), weights=SoftLabeler()).fit(D.X, D.y)
+
+
+def piped(*steps):
+    return make_pipeline(*steps, LogisticRegression())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "says"),
+    [
+        (LogisticRegression(class_weight="balanced"), "class_weight='balanced'"),
+        (piped(StandardScaler()).set_params(logisticregression__class_weight={0: 2}), "class_weight={0: 2}"),
+        (XGBClassifier(scale_pos_weight=3), "scale_pos_weight=3"),
+        (LGBMClassifier(is_unbalance=True), "is_unbalance=True"),
+        (GridSearchCV(LogisticRegression(), {"C": [1]}), r"splits the rows itself \(cv\)"),
+        (CalibratedClassifierCV(LogisticRegression()), r"splits the rows itself \(cv\)"),
+        (piped(SelectKBest(k=1)), "SelectKBest learns from labels"),
+        (piped(ColumnTransformer([("t", TargetEncoder(), ["a"])])), "its step TargetEncoder learns|cv"),
+        (imblearn_pipeline(RandomOverSampler(), LogisticRegression()), "RandomOverSampler resamples"),
+    ],
+)
+def test_what_counts_or_splits_labels_cannot_learn_from_either(estimator, says):
+    assert re.search(says, trouble_with_either_label(estimator))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        naming(),
+        XGBClassifier(scale_pos_weight=1),
+        LGBMClassifier(is_unbalance=False),
+        HistGradientBoostingClassifier(),
+        piped(StandardScaler(), PCA(n_components=2)),
+    ],
+)
+def test_what_learns_by_weights_alone_can_learn_from_either(estimator):
+    assert trouble_with_either_label(estimator) == ""
 
 
 def test_the_ledger_of_soft_labels_counts_a_row_by_its_probability():

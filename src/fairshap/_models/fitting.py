@@ -42,15 +42,8 @@ _OF_COLUMNS = {
 }
 # Parameters that weight labels, or with which CatBoost encodes categories by counting labels.
 _OF_LABELS = {
-    *(
-        "class_weight",
-        "class_weights",
-        "auto_class_weights",
-        "scale_pos_weight",
-        "is_unbalance",
-        "cat_features",
-    )
-}
+    "class_weight", "class_weights", "auto_class_weights", "scale_pos_weight", "is_unbalance", "cat_features"
+}  # fmt: skip
 # A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
 _ROWS = 30
 # What warnings say: those of a calibration, and of a search whose scorer refuses the weights.
@@ -346,7 +339,9 @@ def trouble_with_either_label(estimator: Any) -> str:
         last = name.rpartition("__")[2]
         if last == "cv":
             return f"it splits the rows itself ({name})"
-        is_off = value is None or (isinstance(value, Real) and value in (0, 1))
+        is_off = (
+            value is None or value is False or (value is not True and isinstance(value, Real) and value == 1)
+        )
         if last in _OF_LABELS and not is_off:
             return f"it counts or weights labels itself ({name}={value!r})"
     for pipeline in (part for part in (estimator, *params.values()) if isinstance(part, Pipeline)):
