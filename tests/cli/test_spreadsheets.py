@@ -269,7 +269,7 @@ def test_only_the_command_that_runs_is_imported():
         "import sys; from fairshap.cli._main import run\n"
         "run(sys.argv[1:]); print('sklearn' in sys.modules, 'pandas' in sys.modules, file=sys.stderr)"
     )
-    for args in (["--help"], ["repair", "--help"], ["apply", "--help"], ["datasets", "--help"]):
+    for args in (["--help"], *([name, "--help"] for name in COMMANDS)):
         done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
         assert done.stderr == "False False\n", args
 
@@ -285,6 +285,9 @@ def test_values_are_offered_by_completion(run, monkeypatch):
         ("fairshap repair --model x", ["xgboost"]),
         ("fairshap repair --selector ", ["threshold", "budget", "optimal", "iterative"]),
         ("fairshap repair --matcher s", ["sinkhorn", "sliced"]),
+        ("fairshap evaluate --methods rsa,rew", ["rsa,reweighing"]),
+        ("fairshap tune --candidates c", ["cells", "corrections"]),
+        ("fairshap tune --scoring a", ["accuracy", "auc", "ap"]),
     ):
         monkeypatch.setenv("COMP_WORDS", line)
         monkeypatch.setenv("COMP_CWORD", "3")

@@ -24,6 +24,8 @@ from fairshap._crossval import MEASURES, judge
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions
 from fairshap._crossval.measures import Estimate, HeldOut, critical_value, newcombe, wilson
+from fairshap._crossval.ranking import weights_of
+from fairshap._names import MINIMIZE, SCORING
 from fairshap._problem import Problem
 from tests.conftest import examples
 
@@ -446,3 +448,11 @@ def test_the_pair_of_equalized_odds_is_that_of_the_wider_rate():
     # Either of two gaps may be the wider one by chance, so the interval is wider than that of one.
     assert level(measured, "eodds")[0] == level(measured, "eo")[0] == 1
     assert level(measured, "eodds")[1] < level(measured, "eo")[1]
+
+
+def test_the_names_of_measures_are_those_that_options_offer():
+    assert tuple(name for name, measure in MEASURES.items() if not measure.is_fairness) == SCORING
+    gaps = [name for name, measure in MEASURES.items() if measure.is_fairness]
+    # By one word each can be made small, and nothing else.
+    assert MINIMIZE[0] == "fairness"
+    assert sorted(name for word in MINIMIZE[1:] for name in weights_of(word)) == sorted(gaps)

@@ -3,7 +3,6 @@
 from fairshap._crossval.evaluation import Evaluation
 from fairshap._crossval.folds import judge, make_folds, shuffled_risk
 from fairshap._crossval.measures import GAPS, MEASURES, MIN_COMPARED
-from fairshap._crossval.ranking import MINIMIZE, SCORING
 from fairshap._crossval.trials import (
     THRESHOLDS,
     CrossValidation,
@@ -18,8 +17,6 @@ __all__ = [
     "GAPS",
     "MEASURES",
     "MIN_COMPARED",
-    "MINIMIZE",
-    "SCORING",
     "THRESHOLDS",
     "CrossValidation",
     "Evaluation",

@@ -1,9 +1,9 @@
 """The measures of models on held-out rows, each with an interval: the one place that knows them.
 
-A new measure is a line of :data:`MEASURES`. What it has to tell is an :class:`Estimate`: its level, the ends
-of its interval, and by how much each row moves it. Everything else follows: the interval of a change between
-two models, the frames and plots of ``evaluate``, ``tune`` and ``budget_curve``, the command's JSON, and the
-report.
+A new measure is a line of :data:`MEASURES`, and its name in ``_names``. What it has to tell is an
+:class:`Estimate`: its level, the ends of its interval, and by how much each row moves it. Everything else
+follows: the interval of a change between two models, the frames and plots of ``evaluate``, ``tune`` and
+``budget_curve``, the command's JSON, and the report.
 """
 
 from collections.abc import Callable, Sequence

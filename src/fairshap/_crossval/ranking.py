@@ -9,6 +9,7 @@ import numpy as np
 from fairshap._crossval.evaluation import Evaluation, errors_from
 from fairshap._crossval.measures import MEASURES
 from fairshap._messages import check_choice, did_you_mean, is_number, listing
+from fairshap._names import MINIMIZE, SCORING
 from fairshap._typing import Bools, Floats
 from fairshap.exceptions import InputError
 
@@ -25,9 +26,6 @@ _LONG = {
 }
 _LOWER = {name: name for name, measure in MEASURES.items() if measure.is_fairness} | _LONG
 _FAIRNESS = ("dr", "dp", "eo")
-#: What can be made small by one word, and what the limit can be on.
-MINIMIZE = ("fairness", *_LONG, *(name for name in _LOWER if name not in (*_LONG, *_LONG.values())))
-SCORING = tuple(name for name, measure in MEASURES.items() if not measure.is_fairness)
 
 # A level below which there is nothing to compare with.
 _NOTHING = 1e-6

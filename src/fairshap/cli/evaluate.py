@@ -1,12 +1,17 @@
 """``fairshap evaluate``: mitigation methods side by side."""
 
-from importlib.util import find_spec
+from __future__ import annotations
 
-from fairshap.cli._models import open_task
-from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, Texts, names_option, option
-from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes
-from fairshap.model_selection import METHODS
-from fairshap.model_selection import evaluate as compare
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import fairshap
+from fairshap._names import METHODS
+from fairshap.cli._options import FoldOptions, RunOptions, TaskOptions, Texts, names_option, offer, option
+
+# The rest is imported where it is used: the help and completion of options do not wait for it.
+if TYPE_CHECKING:
+    from fairshap.cli._output import Output
 
 _DEFAULT = "baseline,rsa,cr,reweighing,fairshap,fairshap-counterfactuals"
 _KNOWN = "; ".join(f"{name}: {what}" for name, what in METHODS.items())
@@ -16,16 +21,19 @@ def evaluate(
     task: TaskOptions,
     run: RunOptions,
     on: FoldOptions,
-    methods: Texts = names_option(f"{_KNOWN}. By default {_DEFAULT}."),
+    methods: Texts = names_option(f"{_KNOWN}. By default {_DEFAULT}.", autocompletion=offer([*METHODS])),
     threshold: float = option(0.05, "The threshold of fairshap.", min=0),
 ) -> None:
     """Compare methods on held-out rows, with 95 % intervals."""
+    from fairshap.cli._models import open_task
+    from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes
+
     output = Output("evaluate", run)
     problem, estimator = open_task(output, task, on=on, trains="every method trains the model again")
     with output.warnings():
         names = methods or _default_methods(output)
         how = {**problem.inputs, **on.params, **run.params}
-        evaluation = compare(estimator=estimator, methods=names, threshold=threshold, **how)
+        evaluation = fairshap.evaluate(estimator=estimator, methods=names, threshold=threshold, **how)
     frame = evaluation.frame()
     output.line(f"All held-out rows together, {evaluation.folds} [95 % interval]")
     print_levels(output, frame, {"method": "method"})

@@ -1,15 +1,14 @@
 """``fairshap tune``: which remedy does the most within what can be accepted."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fairshap import Evidence, FairSHAP, FairSHAPClassifier, audit
-from fairshap import tune as try_remedies
-from fairshap._crossval import MINIMIZE, SCORING
+import fairshap
 from fairshap._messages import listing
-from fairshap.attribution._explanation import make_explainer
-from fairshap.cli._models import open_task
+from fairshap._names import FAMILIES, MINIMIZE, SCORING
 from fairshap.cli._options import (
     ConstraintOptions,
     FoldOptions,
@@ -19,12 +18,14 @@ from fairshap.cli._options import (
     TunedFiles,
     is_standard,
     names_option,
+    offer,
     option,
 )
-from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
-from fairshap.cli._remedies import TABLES, TrainingTable, read_minimized
-from fairshap.model_selection import Tuning
-from fairshap.model_selection._candidates import FAMILIES
+
+# The rest is imported where it is used: the help and completion of options do not wait for it.
+if TYPE_CHECKING:
+    from fairshap import Evidence
+    from fairshap.model_selection import Tuning
 
 _CANDIDATES = f"{', '.join(FAMILIES)}; all by default."
 
@@ -39,16 +40,23 @@ def tune(
         "fairness",
         f"What is made small: {', '.join(MINIMIZE)}, where fairness is the mean of DR, DP and EO; or weights "
         "such as dr=1,dp=6.",
+        autocompletion=offer(MINIMIZE),
     ),
     max_accuracy_drop: float = option(0.01, "How much accuracy may be lost.", min=0, max=1),
     max_auc_drop: float | None = option(None, "How much ROC AUC may be lost.", min=0, max=1),
-    scoring: str = option("accuracy", f"What --max-accuracy-drop limits: {', '.join(SCORING)}."),
+    scoring: str = option(
+        "accuracy", f"What --max-accuracy-drop limits: {', '.join(SCORING)}.", autocompletion=offer(SCORING)
+    ),
     blind: bool = option(False, "Only what predicts without the sensitive column.", None, "--blind"),
     max_edits: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", min=0),
-    candidates: Texts = names_option(_CANDIDATES),
+    candidates: Texts = names_option(_CANDIDATES, autocompletion=offer(FAMILIES)),
     top: int = option(10, "Candidates to show.", min=1),
 ) -> None:
     """Try many remedies on folds and say which to take."""
+    from fairshap.cli._models import open_task
+    from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
+    from fairshap.cli._remedies import TrainingTable, read_minimized
+
     output = Output("tune", run, to_stderr=is_standard(files.out, files.ledger, run, "ledger"))
     if files.ledger is not None and files.out is None:
         raise typer.BadParameter("--ledger goes with --out: it belongs to a table")
@@ -56,7 +64,7 @@ def tune(
         candidates = _tables(candidates)
     problem, estimator = open_task(output, task, files, on, trains="tuning trains the model again")
     with output.warnings():
-        tuning = try_remedies(
+        tuning = fairshap.tune(
             estimator=estimator,
             **problem.inputs,
             minimize=read_minimized(minimize),
@@ -75,8 +83,8 @@ def tune(
         def make(about: dict[str, Any]) -> Evidence:
             if not _is_reported(tuning):
                 how = {**problem.inputs, **on.params, **run.params}
-                return audit(estimator, **how, **about, tuning=tuning)
-            made = FairSHAP(estimator, **problem.who, **run.params)
+                return fairshap.audit(estimator, **how, **about, tuning=tuning)
+            made = fairshap.FairSHAP(estimator, **problem.who, **run.params)
             shown = ("selector", "constraints", "counterfactuals", "matcher", "explainer")
             made.set_params(**{name: getattr(tuning.estimator.repair, name) for name in shown})
             measured = tuning.evaluation.only(["baseline", tuning.recommended])
@@ -122,6 +130,8 @@ def tune(
 
 def _tables(candidates: list[str] | None) -> list[str]:
     """Return the families of candidates that can be written as a table."""
+    from fairshap.cli._remedies import TABLES
+
     if rules := [name for name in candidates or () if name in FAMILIES and name not in TABLES]:
         raise typer.BadParameter(
             f"--out writes a table, and {listing(rules)} are rules for predicting: leave them out of "
@@ -132,6 +142,8 @@ def _tables(candidates: list[str] | None) -> list[str]:
 
 def _is_reported(tuning: Tuning) -> bool:
     """Say whether a repair of the risk is recommended, which the report can show."""
+    from fairshap.attribution._explanation import make_explainer
+
     model = tuning.estimator
-    repair = model.repair if isinstance(model, FairSHAPClassifier) else None
+    repair = model.repair if isinstance(model, fairshap.FairSHAPClassifier) else None
     return repair is not None and make_explainer(repair.explainer).game == "risk"

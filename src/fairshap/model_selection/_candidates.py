@@ -12,6 +12,7 @@ from fairshap._crossval import with_params
 from fairshap._crossval.ranking import Minimize, weights_of
 from fairshap._messages import check_choice, listing
 from fairshap._models import trouble_with_either_label
+from fairshap._names import FAMILIES
 from fairshap._problem import Problem
 from fairshap.edits import Threshold
 from fairshap.edits._selectors import make_constraints
@@ -30,9 +31,6 @@ from fairshap.mitigation import (
 )
 from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute, with_positive
 from fairshap.predictors import FairSHAPClassifier
-
-#: The families of candidates; the baseline and dropping the column are always among them.
-FAMILIES = ("plain", "weights", "cells", "labels", "corrections", "peers")
 
 # The thresholds of edits in units of the table's own risk or gap, and the strengths of weights and
 # corrections.

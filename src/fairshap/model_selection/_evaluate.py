@@ -11,6 +11,7 @@ from fairshap._crossval import CrossValidation, Evaluation, Trial, judge, with_p
 from fairshap._crossval.trials import check_two_labels, check_unfitted, draw_seed, warn_of_skipped
 from fairshap._messages import check_choice, listing
 from fairshap._models import default_estimator
+from fairshap._names import METHODS
 from fairshap._problem import Privileged, Problem
 from fairshap._problem.target import reaches
 from fairshap._typing import Native
@@ -22,28 +23,6 @@ from fairshap.exceptions import InputError
 from fairshap.model_selection._trials import as_classifier, trial_of, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
-#: What each name of a method stands for.
-METHODS: dict[str, str] = {
-    "baseline": "no mitigation",
-    "rsa": "the sensitive column dropped",
-    "cr": "correlation with it removed",
-    "reweighing": "rows weighted by group and label",
-    "rsa-reweighing": "the same, and the column dropped",
-    "rsa-reweighing-squared": "the same with squared weights",
-    "rsa-weights": "the column dropped, rows weighted by group and label with searched strengths",
-    "counterfactuals": "every row added with the attribute switched",
-    "correction": "a rule that corrects for what proxies tell of the group, without the column",
-    "rsa-soft-labels": "the column dropped, each row with either label, weighted as such a rule has it",
-    "exponentiated-gradient": "trained under demographic parity by fairlearn, without the column",
-    "grid-search": "the same by fairlearn's grid search",
-    "thresholds": "a threshold for each group by fairlearn",
-    "fairshap": "the cells that carry the risk replaced",
-    "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
-    "fairshap-parity": "cells replaced where that narrows the gap, and the column dropped",
-    "fairshap-reweighing": "the same, and rows weighted by group and label",
-    "fairshap-exponentiated-gradient": "fairlearn's exponentiated gradient after fairshap",
-    "fairshap-thresholds": "fairlearn's thresholds after fairshap",
-}
 # What is done to the sensitive column cannot be done where it is beside the table.
 _OF_COLUMN = ("rsa", "cr", "counterfactuals", "thresholds", "fairshap-counterfactuals", "fairshap-thresholds")
 _DEFAULT = ("baseline", "rsa", "reweighing", "fairshap")
