@@ -40,6 +40,9 @@ def browser():
 @pytest.fixture
 def page(browser, report, tmp_path):
     report.write(tmp_path / "report.html")
+    # Whatever a test before this one has left.
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get((tmp_path / "report.html").as_uri())
     return browser
 
@@ -100,8 +103,8 @@ def test_what_is_folded_on_the_screen_is_printed(page):
     )
     assert set(page.execute_script(shown)) == {False}
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert set(page.execute_script(shown)) == {True}
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    # The page hears of it in its own time.
+    wait(page, lambda: set(page.execute_script(shown)) == {True})
 
 
 def test_the_slider_answers_to_the_keyboard(page, report):
@@ -117,7 +120,9 @@ def test_the_printed_page_says_how_much_of_the_ledger_it_holds(page, fitted):
     said = page.find_element(By.CSS_SELECTOR, "#ledger > p")
     assert said.text.startswith("Every edit: the cell")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert len(column(page, 0)) == 50 < total
+    wait(page, lambda: len(column(page, 0)) == 50)
+    assert total > 50
+    wait(page, lambda: said.text.startswith("The 50 largest"))
     assert said.text.startswith(f"The 50 largest of {total:,} edits: the cell")
     assert said.text.endswith(
         "The ledger file has all of them: --edits on the command line, edits_.write in Python."
@@ -126,7 +131,7 @@ def test_the_printed_page_says_how_much_of_the_ledger_it_holds(page, fitted):
     n_shown = len(column(page, 0))
     assert said.text.startswith(f"{n_shown} of {total:,} edits, as searched and sorted on the screen: ")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert said.text.startswith("Every edit: the cell")
+    wait(page, lambda: said.text.startswith("Every edit: the cell"))
 
 
 def test_a_short_ledger_is_printed_whole(browser, tmp_path):
