@@ -36,12 +36,28 @@ def test_a_bar_says_how_far_long_work_is(clock, capsys, monkeypatch):
         for _ in range(4):
             clock.now += 1.0
             progress.advance(rows=100, work=2.0)
+        assert progress.bar.tasks[0].percentage == 80
     shown = capsys.readouterr()
     assert not shown.out
     assert "Matching" in shown.err
-    assert "80%" in shown.err
+    # Work that ends early, such as a race, is done.
+    assert "100%" in shown.err
     assert "100 rows/s" in shown.err
     assert "left" in shown.err
+
+
+def test_the_bar_of_work_that_broke_off_says_how_far_it_was(clock, capsys, monkeypatch):
+    monkeypatch.setattr(_messages, "_is_interactive", lambda: True)
+
+    def work():
+        with Progress("Matching", total=10.0, verbose=1) as progress:
+            clock.now += 4.0
+            progress.advance(rows=100, work=8.0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert "80%" in capsys.readouterr().err
 
 
 def test_in_a_pipe_a_line_says_so_every_ten_seconds(clock, capsys):

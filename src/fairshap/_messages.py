@@ -188,6 +188,9 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self.running.remove(self)
         if self.bar is not None:
+            if not any(error):
+                # Of a race not all is run.
+                self.bar.update(self.bar.task_ids[0], completed=self.total)
             self.bar.stop()
 
 

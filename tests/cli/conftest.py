@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 import termios
@@ -90,7 +91,7 @@ def terminal(tmp_path):
     def command(*args, width=80, typed="", code=0):
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (24, width))
-        environment = {**os.environ, "TERM": "dumb", "NO_COLOR": "1"}
+        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
         environment.pop("COLUMNS", None)
         process = subprocess.Popen(
             [sys.executable, "-m", "fairshap", *map(str, args)],
@@ -107,6 +108,7 @@ def terminal(tmp_path):
                 shown += part
         os.close(ours)
         assert process.wait() == code, shown.decode()
-        return shown.decode().replace("\r\n", "\n")
+        # Bold letters, and a bar that is drawn over itself.
+        return re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r\n", "\n")
 
     return command

@@ -15,7 +15,7 @@ import typer
 
 import fairshap
 from fairshap._messages import heartbeat
-from fairshap.cli._options import INVOCATION, Invocation, name_option, visible
+from fairshap.cli._options import INVOCATION, Invocation, name_option, tell
 from fairshap.exceptions import FairshapError
 
 # The last is 128 + 13, as of a program that SIGPIPE ends; not every system has that signal.
@@ -196,7 +196,7 @@ def _unexpected(error: Any) -> int:
 
 
 def _fail(text: str, code: int = USER_ERROR) -> int:
-    print(f"fairshap: {visible(text)}", file=sys.stderr)
+    tell(text)
     return code
 
 

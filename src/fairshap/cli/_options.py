@@ -3,11 +3,14 @@
 import csv
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
@@ -78,6 +81,15 @@ def split(texts: Iterable[str] | None) -> list[str]:
 def visible(text: str) -> str:
     """Return a text with escapes for whatever would control a terminal: cells are data."""
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+
+
+def tell(text: str) -> None:
+    """Print a message on standard error, with its lines broken between words if that is a terminal."""
+    said = f"fairshap: {visible(text)}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size((100, 24)).columns
+        said = fill(said, width, break_long_words=False, break_on_hyphens=False)
+    print(said, file=sys.stderr)
 
 
 def offer(values: Sequence[str]) -> Callable[[str], list[str]]:

@@ -19,7 +19,7 @@ from rich.text import Text
 import fairshap
 from fairshap._crossval import GAPS, MEASURES, Evaluation
 from fairshap._files import check_folder, check_target, write_atomically
-from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, visible
+from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, tell, visible
 from fairshap.exceptions import FairshapWarning, FileError, MarginWarning, NothingToRepairWarning
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
@@ -47,9 +47,8 @@ class Output:
         self.messages += [text, *(" ".join(line.split()) for line in lines)]
         if self.run.quiet:
             return
+        tell(text)
         width = shutil.get_terminal_size((100, 24)).columns
-        said = f"fairshap: {visible(text)}"
-        print(fill(said, width, break_long_words=False) if sys.stderr.isatty() else said, file=sys.stderr)
         for line in lines:
             # The first word is the topic, and the rest stands to the right of it.
             below = fill(visible(line), width, initial_indent="  ", subsequent_indent=" " * 12)
@@ -84,6 +83,8 @@ class Output:
         """Print a row below its first cell: names and values side by side, as many as fit into a line."""
         # Texts of the table are escaped for its markup.
         first, *rest = (Text.from_markup(cell).plain for cell in cells)
+        # A number alone does not say what it is the number of.
+        first = f"{header[0]} {first}" if first.replace(",", "").isdigit() else first
         self.console.print(Text(first, style="bold"), soft_wrap=True)
         line = " "
         for name, cell in zip(header[1:], rest, strict=True):
@@ -197,7 +198,9 @@ def show(cell: Any) -> str:
         return f"{cell:,}"
     if isinstance(cell, float):
         # Adding zero makes a plain zero of what rounds to a negative one.
-        return f"{round(cell, 4) + 0.0:.4f}" if abs(cell) < 1 else f"{cell:,.6g}"
+        if abs(cell) < 1:
+            return f"{round(cell, 4) + 0.0:.4f}"
+        return f"{cell:,.6g}" if abs(cell) < 1e5 else f"{cell:,.0f}"
     return escape(visible(cell))
 
 
