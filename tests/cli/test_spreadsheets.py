@@ -250,6 +250,35 @@ def test_a_table_fits_or_becomes_blocks(monkeypatch, width, which):
     assert max(map(len, others), default=0) <= width
 
 
+def test_a_number_at_the_head_of_a_block_is_named_and_an_error_is_broken_between_words(terminal, tmp_path):
+    rows = ["sex,pay,hired"] + [f"{'fm'[k % 2]},{k * 37 % 101},{int(k % 3 == 0)}" for k in range(150)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    who = ["-t", "hired", "-s", "sex"]
+    shown = terminal("audit", "t.csv", *who, *QUICK, "--top", 2, width=40)
+    assert len(re.findall(r"^row of the file \d+$", shown, re.M)) == 2
+    shown = terminal("audit", "t.csv", "-t", "hirde", "-s", "sex", code=1, width=40)
+    assert len(shown.splitlines()) > 2
+    assert max(map(len, shown.splitlines())) <= 40
+    assert "Did you mean 'hired'?" in " ".join(shown.split())
+
+
+def test_rare_decisions_are_judged_by_scores_and_what_adds_nothing_has_no_column(capsys, tmp_path):
+    rows = ["sex,years,call"]
+    rows += [f"{'fm'[k % 2]},{k * 7 % 5},{int(k % 2 and k % 13 == 0)}" for k in range(600)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows))
+    args = ["audit", path, "-t", "call", "-s", "sex", "-p", "m", *QUICK, "--top", 3]
+    assert run_here([*map(str, args)]) == 0
+    shown = capsys.readouterr().out
+    assert "The model predicts call = 1 for almost nobody" in shown
+    assert "scored above median" in shown
+    assert "-0.0%" not in shown
+    # A row whose reference has the same years: the attribute alone makes its risk.
+    found, _ = asked(capsys, *args)
+    assert all((line["column"] is None) == (line["attribution"] is None) for line in found["rows"])
+    assert any(line["column"] is None and line["reference"] is not None for line in found["rows"])
+
+
 def test_a_repair_that_does_not_help_says_so_first_and_what_does(capsys, hires, tmp_path):
     # Too little to change a thing.
     args = ["repair", hires, *WHO, *QUICK, "--selector", "budget", "--budget", 1, "--out", tmp_path / "x.csv"]

@@ -124,6 +124,84 @@ def test_a_pipeline_that_drops_the_column_is_not_cleared_either():
     assert "This is not evidence of fairness" in evidence.answers.what_was_unfair
 
 
+@pytest.mark.parametrize("whom", ["almost nobody", "almost everybody"])
+def test_a_model_whose_decisions_are_all_alike_is_judged_by_its_scores(whom):
+    rng = np.random.default_rng(0)
+    n, label, other = 2000, *(("yes", "no") if whom == "almost nobody" else ("no", "yes"))
+    X = pd.DataFrame({"sex": rng.choice(["m", "f"], n), "years": rng.integers(0, 30, n)})
+    # Callbacks are rare for all, and for one group twice as rare.
+    y = pd.Series(np.where(rng.random(n) < np.where(X["sex"] == "m", 0.1, 0.05), label, other), name="call")
+    model = logistic().fit(X, y)
+    assert (model.predict(X) == other).all()
+    evidence = audit(model, X, y, sensitive="sex", privileged="m", positive="yes")
+    assert f"The model predicts call = yes for {whom} (" in evidence.answers.what_was_unfair
+    assert "so its decisions say nothing about the groups" in evidence.answers.what_was_unfair
+    score = model.predict_proba(X)[:, list(model.classes_).index("yes")]
+    rates = pd.Series(score > np.median(score)).groupby(X["sex"]).mean()
+    low, high = sorted(rates)
+    assert f"{low / high:.2f} times as often" in evidence.answers.what_was_unfair
+    lowest = rates.idxmin()
+    assert f"sex = {lowest} ({low / high:.2f}) is scored above the median" in evidence.answers.for_whom
+    # Nor is one cleared that does not take the column, and has another to tell it by.
+    height = (X["sex"] == "m") + rng.normal(size=n)
+    rest = X[["years"]].assign(height=height)
+    blind = audit(logistic().fit(rest, y), rest.assign(sex=X["sex"]), y, sensitive="sex", positive="yes")
+    assert "the groups are scored differently all the same" in blind.answers.what_was_unfair
+
+
+def test_of_several_labels_all_are_told_and_the_widest_gap_is_drawn():
+    rng = np.random.default_rng(0)
+    n = 900
+    X = pd.DataFrame({"sex": rng.choice(["m", "f"], n), "x": rng.normal(size=n)})
+    value = X["x"] + 0.8 * (X["sex"] == "m")
+    y = pd.Series(np.select([value > 1, value > 0], ["promoted", "ok"], "zero"), name="status")
+    evidence = audit(logistic().fit(X, y), X, y, sensitive="sex")
+    rates = {table.label: table for table in evidence.groupings[0].labels}
+    below = {
+        label: line.group
+        for label, table in rates.items()
+        for line in table.outcomes
+        if line.impact_ratio.value < 0.8
+    }
+    assert below["promoted"] == "f"
+    assert below["zero"] == "m"
+    for label, group in below.items():
+        assert f") is predicted status = {label} less" in evidence.answers.for_whom
+        assert f"sex = {group} (" in evidence.answers.for_whom
+    widest = max(rates.values(), key=lambda one: one.gaps["selection_rate"].figure.value)
+    assert widest is not evidence.groupings[0].labels[0]
+    assert evidence.plot_outcomes().get_xlabel() == f"predicted status = {widest.label} (%)"
+    assert f"predicts status = {widest.label} for " in evidence.answers.what_was_unfair
+
+
+def test_a_quantity_is_told_without_powers_of_ten():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["m", "f"], 200), "years": rng.integers(0, 30, 200)})
+    pay = pd.Series(30_000 + 1_234.5 * X["years"] + 8_000 * (X["sex"] == "m"), name="pay")
+    model = make_pipeline(ColumnEncoder(), LinearRegression()).fit(X, pay)
+    evidence = audit(model, X, pay, sensitive="sex", fail_if=["mean_prediction_difference > 1234567"])
+    means = {line.group: line.mean_prediction.value for line in evidence.groupings[0].quantity.lines}
+    assert f"a mean pay of {means['f']:,.0f} for sex = f" in evidence.answers.what_was_unfair
+    assert "moves the prediction by 8,000 on average" in evidence.answers.what_was_unfair
+    (gate,) = evidence.gates
+    assert gate.fails_if == "mean_prediction_difference > 1234567"
+    shown = f"{means['m'] - means['f']:,.0f}"
+    assert gate.result == f"mean_prediction_difference is {shown}"
+    for text in (evidence.html, evidence.to_markdown(), evidence.answers.what_was_unfair):
+        assert "e+0" not in text
+
+
+def test_a_ratio_that_may_be_chance_is_said_to_be():
+    n = 40
+    X = pd.DataFrame({"sex": np.repeat(["men", "women"], n), "x": np.r_[np.arange(n), np.arange(n) - 4.0]})
+    y = pd.Series(np.where(X["x"] > 20, "yes", "no"), name="hired")
+    evidence = audit(make_pipeline(ColumnEncoder(), LogisticRegression()).fit(X, y), X, y, sensitive="sex")
+    ratio = next(line for line in evidence.groupings[0].labels[0].outcomes if line.group == "women")
+    assert ratio.impact_ratio.value < 0.8 < 1 < ratio.impact_ratio.high
+    assert f"women ({ratio.impact_ratio.value:.2f}, which may be chance) is" in evidence.answers.for_whom
+    assert "cannot be told apart" in evidence.answers.what_was_unfair
+
+
 def test_without_a_privileged_group_all_are_compared_with_the_most_favored():
     X, y = people()
     evidence = audit(logistic(), X, y, sensitive="race", n_folds=2, random_state=0)

@@ -170,6 +170,13 @@ def test_the_interval_of_a_share_is_that_of_scipy(n):
     assert_allclose([found.low, found.high], [expected.low, expected.high], **EXACT)
 
 
+def test_the_interval_of_a_share_stays_between_0_and_1():
+    for n in range(1, 400):
+        none, every = level_of(0, n).figure(), level_of(n, n).figure()
+        assert 0 <= none.low < 1e-12 < none.high <= 1
+        assert 1 >= every.high > 1 - 1e-12 > every.low >= 0
+
+
 def test_weights_act_as_numbers_of_rows_up_to_their_certainty():
     held, _ = made(n=100)
     times = np.tile([1, 3], 50)

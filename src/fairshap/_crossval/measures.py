@@ -354,7 +354,9 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
     """Return the ends of Wilson's score interval of a proportion among n."""
     middle = p + z * z / (2 * n)
     half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+    # Rounding leads past the ends of what a proportion can be.
+    low, high = np.maximum(middle - half, 0.0), middle + half
+    return low / (1 + z * z / n), np.minimum(high / (1 + z * z / n), 1.0)
 
 
 def newcombe(one: Estimate, other: Estimate) -> tuple[float, float]:

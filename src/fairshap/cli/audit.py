@@ -149,9 +149,13 @@ def _rows(found: Evidence, problem: CommandTable, top: int) -> list[dict[str, An
         line |= dict.fromkeys(("column", "value", "reference_value", "attribution", "reference"))
         other = int(explanation.best[row])
         if other >= 0 and not np.isnan(phi).all():
-            name = explanation.feature_names[int(np.nanargmax(steps(phi, explanation.unit)))]
-            line["column"], line["attribution"], line["reference"] = str(name), float(np.nanmax(phi)), other
-            line["value"], line["reference_value"] = (problem.X[name].iloc[k] for k in (row, other))
+            added = steps(phi, explanation.unit)
+            line["reference"] = other
+            # Where no value adds to it, the attribute alone makes the risk.
+            if np.nanmax(added) > 0:
+                name = explanation.feature_names[int(np.nanargmax(added))]
+                line["column"], line["attribution"] = str(name), float(np.nanmax(phi))
+                line["value"], line["reference_value"] = (problem.X[name].iloc[k] for k in (row, other))
         lines.append(line)
     return lines
 
@@ -197,8 +201,12 @@ def print_evidence(
 def _print_groups(output: Output, grouping: Any) -> None:
     """Print what the groups by one attribute get, and how the model errs about them."""
     output.line(f"\nFor whom: by {grouping.attribute} [95 % intervals]")
+    from fairshap.evidence._words import whom_all
+
     head = ["group", "rows", "base rate", "selected", "impact ratio", "adjusted p", "true positives"]
     for table in grouping.labels[:1]:
+        # The decisions say nothing of a model that decides on all alike; its scores do.
+        scored = ["scored above median", "its ratio"] if whom_all(grouping, table) else []
         lines = []
         for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
             mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
@@ -212,8 +220,12 @@ def _print_groups(output: Output, grouping: Any) -> None:
                 "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
                 *(_figure(errors.rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
             ]
+            if scored:
+                is_highest = line.group == table.highest_scoring
+                ratio = "highest" if is_highest else _figure(line.scoring_impact_ratio, "{:.2f}")
+                cells += [_figure(line.scoring_rate), ratio]
             lines.append(cells)
-        output.table([*head, "false positives"], lines)
+        output.table([*head, "false positives", *scored], lines)
     if grouping.unknown_rows:
         output.line(
             f"Unknown group: {grouping.unknown_rows:,} rows ({grouping.unknown_share:.1%}), in no line above."

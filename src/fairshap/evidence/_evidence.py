@@ -24,7 +24,7 @@ from fairshap.evidence._provenance import MAPPING, MAPPING_DATE, MAPPING_NOTE, P
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
 from fairshap.evidence._tables import Grouping
-from fairshap.evidence._words import FOUR_FIFTHS, Answers
+from fairshap.evidence._words import FOUR_FIFTHS, Answers, told_table, whom_all
 from fairshap.exceptions import InputError
 from fairshap.report import ReportData, Sweep, render
 
@@ -203,16 +203,23 @@ class Evidence:
     # ---- figures
 
     def plot_outcomes(self, ax: Any = None) -> Any:
-        """Draw how often each group is selected, or its mean prediction, with intervals; return the axes."""
+        """Draw how often each group is selected, or its mean prediction, with intervals; return the axes.
+
+        Of a model that decides on almost all alike, how often each group is scored above the median.
+        """
         grouping = self.groupings[-1]
         if grouping.quantity is not None:
             figures = [one.mean_prediction for one in grouping.quantity.lines]
             label, line, unit = f"mean predicted {self.setting.target}", None, 1
         else:
-            table = grouping.labels[0]
-            figures = [one.selection_rate for one in table.outcomes]
+            table = told_table(self.setting, grouping)
             label = f"predicted {self.setting.target} = {table.label} (%)"
-            best = [one.selection_rate.value for one in table.outcomes if one.group == table.most_favored]
+            rate, highest = "selection_rate", table.most_favored
+            if whom_all(grouping, table):
+                label = f"scored above the median for {self.setting.target} = {table.label} (%)"
+                rate, highest = "scoring_rate", table.highest_scoring
+            figures = [getattr(one, rate) for one in table.outcomes]
+            best = [getattr(one, rate).value for one in table.outcomes if one.group == highest]
             line, unit = 80 * best[0], 100
         ends = unit * np.array([[one.value, one.low, one.high] for one in figures]).T
         names = [f"{group.name}*" if group.is_few else group.name for group in grouping.groups]

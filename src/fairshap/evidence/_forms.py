@@ -14,6 +14,7 @@ import pandas as pd
 from fairshap.evidence._tables import Grouping, QuantityTable
 from fairshap.evidence._words import FOUR_FIFTHS, percent
 from fairshap.exceptions import FileError
+from fairshap.report._page import amount
 
 # Browsers that print a page, the first that is found.
 _BROWSERS = (
@@ -179,7 +180,7 @@ def _figure(figure: dict[str, Any], is_share: bool = False) -> str:
     """Return a figure with its interval."""
     if figure["value"] is None:
         return "not known"
-    write = percent if is_share else "{:.4g}".format
+    write = percent if is_share else amount
     said = write(figure["value"])
     if figure["low"] is None or figure["high"] is None:
         return said

@@ -10,6 +10,7 @@ from pathlib import Path
 from fairshap._messages import did_you_mean, listing
 from fairshap.evidence._figures import Figure
 from fairshap.exceptions import FileError, InputError
+from fairshap.report._page import amount
 
 _COMPARED: dict[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "<": lt, ">": gt}
 _CONDITION = re.compile(
@@ -57,11 +58,11 @@ class Condition:
                 f"{listing(figures, limit=30)}.{did_you_mean(self.name, list(figures))}",
                 parameter="fail_if",
             )
-        figure, said = figures[self.name], f"{self.name} {self.sign} {self.threshold:g}"
+        figure, said = figures[self.name], f"{self.name} {self.sign} {self.threshold:.12g}"
         if figure.value != figure.value:
             return Gate(self.name, said, self.threshold, figure, False, f"{self.name} could not be measured")
         failed = _COMPARED[self.sign](figure.value, self.threshold)
-        value = f"{self.name} is {figure.value:.4g}"
+        value = f"{self.name} is {amount(figure.value)}"
         return Gate(self.name, said, self.threshold, figure, not failed, value)
 
 

@@ -1,6 +1,7 @@
 """The findings in sentences, written for people who have to decide, not for statisticians."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +9,14 @@ import numpy as np
 from fairshap.evidence._figures import Figure
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
-from fairshap.evidence._tables import Grouping, QuantityTable
-from fairshap.report._page import count, join_names
+from fairshap.evidence._tables import Grouping, LabelTable, QuantityTable
+from fairshap.report._page import amount, count, join_names
 
 # A group whose name by itself says nothing: a number, a truth value or a letter.
 _CODE = re.compile(r"(?i)[-+]?\d+([.,]\d+)?|true|false|yes|no|[a-z]")
+
+#: A label that is predicted so many times less often than it occurs is given to almost nobody.
+_RARELY = 10
 
 #: A risk under this is called about 0: a point of probability.
 _NOTHING = 0.01
@@ -74,64 +78,120 @@ def group_name(attribute: str, name: str) -> str:
     return " / ".join(f"{one} = {part}" for one, part in zip(attributes, parts, strict=True))
 
 
-def interval(figure: Figure, write: str = "{:.2f}") -> str:
+def interval(figure: Figure, write: Callable[[float], str] = "{:.2f}".format) -> str:
     """Return the 95 % interval of a figure in words."""
-    return f"95 % interval {write.format(figure.low)} to {write.format(figure.high)}"
+    return f"95 % interval {write(figure.low)} to {write(figure.high)}"
 
 
 def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatment) -> str:
     """Return who is selected how often, then what the attribute alone does, and what neither shows."""
     first = groupings[-1]
     if first.quantity is not None:
-        outcome, is_gap = _quantity_in_words(setting, first.attribute, first.quantity)
+        outcome, differs = _quantity_in_words(setting, first.attribute, first.quantity)
     elif first.labels:
-        outcome, is_gap = _outcome_in_words(setting, first)
+        outcome, differs = _outcome_in_words(setting, first)
     said = [outcome, treatment_in_words(setting, treatment)]
     # Of a quantity nothing says how much is little, but of none at all.
     little = _NOTHING if treatment.unit == "probability" else 0.0
-    if is_gap and (not setting.sees_attribute or treatment.risk.value <= little):
+    if differs and (not setting.sees_attribute or treatment.risk.value <= little):
         said.append(
-            "This is not evidence of fairness: the groups get different outcomes all the same, because other "
-            "columns differ between them or stand in for the attribute."
+            f"This is not evidence of fairness: the groups {differs} all the same, because other columns "
+            "differ between them or stand in for the attribute."
         )
     return " ".join(said)
 
 
-def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, bool]:
-    """Say how often the groups with the highest and the lowest rate are selected; and whether they differ."""
-    tables = grouping.labels[:1] if setting.positive else grouping.labels
-    table = max(tables, key=lambda one: np.nan_to_num(one.gaps["selection_rate"].figure.value, nan=-1.0))
+def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, str]:
+    """Say how often the groups with the highest and the lowest rate are selected; and how they differ."""
+    table = told_table(setting, grouping)
     gap = table.gaps["selection_rate"]
     if not gap.highest:
-        return f"There are no two groups of {grouping.attribute} to compare.", False
+        return f"There are no two groups of {grouping.attribute} to compare.", ""
     lines = {line.group: line for line in table.outcomes}
     high, low = lines[gap.highest], lines[gap.lowest]
     rates = [percent(line.selection_rate.value) for line in (low, high)]
     names = [group_name(grouping.attribute, line.group) for line in (low, high)]
     whom = f"{rates[0]} of {names[0]} and for {rates[1]} of {names[1]}"
     many = f" (of {len(lines)} groups, the lowest and the highest)" if len(lines) > 2 else ""
+    if everybody := whom_all(grouping, table):
+        return _scores_in_words(setting, grouping, table, everybody)
     impact = low.impact_ratio
     said = f"The model predicts {setting.target} = {table.label} for {whom}{many}"
     if np.isfinite(impact.value):
         said += f": {impact.value:.2f} times as often ({interval(impact)}), {points(gap.figure.value)} apart"
-    is_gap = bool(gap.figure.low > 0)
-    return f"{said}." + ("" if is_gap else " With these rows, the two rates cannot be told apart."), is_gap
+    if not gap.figure.low > 0:
+        return f"{said}. With these rows, the two rates cannot be told apart.", ""
+    return f"{said}.", "get different outcomes"
 
 
-def _quantity_in_words(setting: Setting, attribute: str, table: QuantityTable) -> tuple[str, bool]:
+def told_table(setting: Setting, grouping: Grouping) -> LabelTable:
+    """Return the table that the first sentence is about: of several labels, that of the widest gap."""
+    tables = grouping.labels[:1] if setting.positive else grouping.labels
+    return max(tables, key=lambda one: np.nan_to_num(one.gaps["selection_rate"].figure.value, nan=-1.0))
+
+
+def whom_all(grouping: Grouping, table: LabelTable) -> str:
+    """Return whom the model gives a label to if that is almost everybody or nobody, otherwise nothing.
+
+    The decisions on the groups are alike then, whatever the model thinks of them.
+    """
+    weight = np.array([group.share for group in grouping.groups])
+    base, chosen = (
+        np.array([getattr(line, name).value for line in table.outcomes])
+        for name in ("base_rate", "selection_rate")
+    )
+    known = np.isfinite(base)
+    had, given = (float(weight[known] @ rate[known]) / float(weight[known].sum()) for rate in (base, chosen))
+    shares = f"({percent(given)} of the rows, and {percent(had)} have it)"
+    if given * _RARELY < had:
+        return f"almost nobody {shares}"
+    return f"almost everybody {shares}" if (1 - given) * _RARELY < 1 - had else ""
+
+
+def _scores_in_words(
+    setting: Setting, grouping: Grouping, table: LabelTable, everybody: str
+) -> tuple[str, str]:
+    """Say how the groups are scored by a model whose decisions tell nothing; and how that differs."""
+    label = f"{setting.target} = {table.label}"
+    said = f"The model predicts {label} for {everybody}, so its decisions say nothing about the groups."
+    few = {group.name for group in grouping.groups if not group.is_compared}
+    lines = {line.group: line for line in table.outcomes if line.group not in few}
+    high, low = (
+        pick(lines.values(), key=lambda line: np.nan_to_num(line.scoring_rate.value)) for pick in (max, min)
+    )
+    impact = low.scoring_impact_ratio
+    if not np.isfinite(impact.value):
+        return said, ""
+    shown = [
+        f"{percent(line.scoring_rate.value)} of {group_name(grouping.attribute, line.group)}"
+        for line in (low, high)
+    ]
+    bases = [percent(line.base_rate.value) for line in (low, high)]
+    said += (
+        f" Its scores do: they are above the median of all for {shown[0]} and for {shown[1]}, "
+        f"{impact.value:.2f} times as often ({interval(impact)}). In the table, {bases[0]} and {bases[1]} "
+        f"of them have {label}."
+    )
+    if not impact.high < 1:
+        return f"{said} With these rows, the two cannot be told apart.", ""
+    return said, "are scored differently"
+
+
+def _quantity_in_words(setting: Setting, attribute: str, table: QuantityTable) -> tuple[str, str]:
     gap = table.gap
     if not gap.highest:
-        return "There are no two groups to compare.", False
+        return "There are no two groups to compare.", ""
     lines = {line.group: line for line in table.lines}
     high, low = lines[gap.highest], lines[gap.lowest]
-    is_gap = bool(gap.figure.low > 0)
     names = [group_name(attribute, line.group) for line in (low, high)]
     said = (
-        f"The model predicts a mean {setting.target} of {low.mean_prediction.value:,.4g} for {names[0]} "
-        f"and of {high.mean_prediction.value:,.4g} for {names[1]}: {gap.figure.value:,.4g} apart "
-        f"({interval(gap.figure, '{:,.4g}')})."
+        f"The model predicts a mean {setting.target} of {amount(low.mean_prediction.value)} for {names[0]} "
+        f"and of {amount(high.mean_prediction.value)} for {names[1]}: {amount(gap.figure.value)} apart "
+        f"({interval(gap.figure, amount)})."
     )
-    return said + ("" if is_gap else " With these rows, the two cannot be told apart."), is_gap
+    if not gap.figure.low > 0:
+        return f"{said} With these rows, the two cannot be told apart.", ""
+    return said, "get different outcomes"
 
 
 def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
@@ -147,7 +207,7 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
         )
         moved = f"moves {what} by {points(treatment.risk.value)} on average"
     else:
-        moved = f"moves the {treatment.unit} by {treatment.risk.value:,.4g} on average"
+        moved = f"moves the {treatment.unit} by {amount(treatment.risk.value)} on average"
     tested = "Tested on rows that it was not trained on, changing" if setting.folds else "Changing"
     said = f"{tested} only {name} {moved}"
     if np.isfinite(treatment.flip_rate.value):
@@ -155,7 +215,7 @@ def treatment_in_words(setting: Setting, treatment: Treatment) -> str:
     said += "."
     if treatment.is_noise:
         noise = treatment.noise_level
-        shown = points(noise) if treatment.unit == "probability" else f"{noise:,.4g}"
+        shown = points(noise) if treatment.unit == "probability" else amount(noise)
         said += f" That cannot be told from what a shuffled column does ({shown})."
     return said
 
@@ -210,7 +270,9 @@ def _for_whom(setting: Setting, groupings: tuple[Grouping, ...]) -> str:
         if one.is_intersection:
             # The first sentence of all is about the combinations.
             continue
-        said += [f"By {one.attribute}, {_below(setting, one, few)}" for _ in one.labels[:1]]
+        # Of several labels, none of which is favorable, one alone would clear the others.
+        tables = one.labels[:1] if setting.positive else one.labels
+        said += [f"By {one.attribute}, {_below(setting, one, table, few)}" for table in tables]
         if one.quantity is not None and one.quantity.gap.lowest:
             lowest = group_name(one.attribute, one.quantity.gap.lowest)
             said.append(f"By {one.attribute}, {lowest} gets the lowest mean prediction.")
@@ -231,18 +293,28 @@ def _some(names: list[str]) -> str:
     return join_names([*names[:_NAMED], *more])
 
 
-def _below(setting: Setting, grouping: Grouping, few: set[str]) -> str:
-    table = grouping.labels[0]
-    lines = [line for line in table.outcomes if line.impact_ratio.value < 0.8 and line.group not in few]
-    lines.sort(key=lambda line: line.impact_ratio.value)
-    label = f"{setting.target} = {table.label}"
-    best = group_name(grouping.attribute, table.most_favored)
-    if not lines:
-        return f"no group is predicted {label} less than four fifths as often as {best}."
-    those = "is" if len(lines) == 1 else "are"
-    names = [(group_name(grouping.attribute, line.group), line.impact_ratio.value) for line in lines]
-    below = _some([f"{name} ({value:.2f})" for name, value in names])
-    return f"{below} {those} predicted {label} less than four fifths as often as {best}."
+def _below(setting: Setting, grouping: Grouping, table: LabelTable, few: set[str]) -> str:
+    # Decisions that are all alike have ratios by chance.
+    is_scored = bool(whom_all(grouping, table))
+    ratios = [
+        (group_name(grouping.attribute, line.group), ratio)
+        for line in table.outcomes
+        if line.group not in few
+        and (ratio := line.scoring_impact_ratio if is_scored else line.impact_ratio).value < 0.8
+    ]
+    ratios.sort(key=lambda one: one[1].value)
+    what = "scored above the median" if is_scored else f"predicted {setting.target} = {table.label}"
+    best = group_name(grouping.attribute, table.highest_scoring if is_scored else table.most_favored)
+    if not ratios:
+        return f"no group is {what} less than four fifths as often as {best}."
+    those = "is" if len(ratios) == 1 else "are"
+    below = _some(
+        [
+            f"{name} ({ratio.value:.2f}{'' if ratio.high < 1 else ', which may be chance'})"
+            for name, ratio in ratios
+        ]
+    )
+    return f"{below} {those} {what} less than four fifths as often as {best}."
 
 
 def _through(setting: Setting, treatment: Treatment, proxies: Proxies | None) -> str:

@@ -69,6 +69,15 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def amount(value: float) -> str:
+    """Return a number with four digits or more, never with a power of ten, which few readers know.
+
+    >>> amount(47392.51), amount(428.512), amount(0.0123)
+    ('47,393', '428.5', '0.0123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def decimal(value: float | None) -> str:
     """Return a measure with four digits and a real minus sign; what is not known is a dash.
 
@@ -80,7 +89,7 @@ def decimal(value: float | None) -> str:
     if np.isinf(value):
         return str(value)
     # Adding zero makes a plain zero of what rounds to a negative one.
-    text = f"{round(value, 4) + 0.0:.4f}" if abs(value) < 10 else f"{value:,.4g}"
+    text = f"{round(value, 4) + 0.0:.4f}" if abs(value) < 10 else amount(value)
     return text.replace("-", "\u2212")
 
 
