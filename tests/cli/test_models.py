@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 
 import joblib
 import lightgbm
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from skops import io
 
@@ -132,6 +134,63 @@ def test_a_model_that_breaks_off_or_is_of_another_kind_is_refused(refuse, people
         assert words in refuse("audit", people, *WHO, "--model", tmp_path / name)
     said = refuse("repair", people, *WHO, "--model", tmp_path / "unseen.json", "--out", tmp_path / "x.csv")
     assert "does not take 'sex', the sensitive column" in said
+
+
+def test_a_quantity_is_audited_and_otherwise_refused(capsys, refuse, terminal, tmp_path):
+    rows = ["sex,years,pay"]
+    pay = [30_000 + 1_000 * (k % 17) + 9_000 * (k % 2) + k for k in range(200)]
+    rows += [f"{'fm'[k % 2]},{k % 17},{pay[k]}" for k in range(200)]
+    path, who = tmp_path / "pay.csv", ["-t", "pay", "-s", "sex"]
+    path.write_text("\n".join(rows))
+    quick = ["--folds", 2, "--repeats", 1]
+    reports = [
+        "--report",
+        tmp_path / "pay.json",
+        "--ll144",
+        tmp_path,
+        "--fail-if",
+        "mean_prediction_difference > 1",
+    ]
+    assert run_here([*map(str, ["audit", path, *who, *quick, *reports])]) == 3
+    said = capsys.readouterr()
+    assert "pay is a quantity: groups are compared by their mean" in said.err
+    assert said.out.startswith("The model predicts a mean pay of ")
+    means = [np.mean(pay[k::2]) for k in (0, 1)]
+    for mean in means:
+        assert re.search(rf"[fm] +100 +{mean:,.0f} ", said.out)
+    assert "Decisions that flip" not in said.out
+    assert (tmp_path / "sex.csv").read_text().startswith("sex,applicants,scoring_rate")
+    run_here([*map(str, ["audit", path, *who, *quick, "--json", "-q"])])
+    found = described(capsys.readouterr().out)
+    assert found["data"]["positive"] is None
+    means_of = {
+        line["group"]: line["mean_target"]["value"]
+        for line in found["evidence"]["groupings"][0]["quantity"]["lines"]
+    }
+    assert means_of == pytest.approx({"f": means[0], "m": means[1]})
+    # Nothing is asked of a quantity that has no answer.
+    shown = terminal("audit", path, "-s", "sex", *quick, typed="pay\n\n")
+    assert "is good for the person" not in shown
+    assert "-t pay" in shown
+    for command in (["repair", "--out", tmp_path / "x.csv"], ["evaluate"], ["tune"]):
+        text = refuse(*command, path, *who, "-p", "m")
+        assert "'pay', the target, is a quantity with 200 different values, and this command takes" in text
+    assert "--model logistic predicts labels, and 'pay' is a quantity" in refuse(
+        "audit", path, *who, "-m", "logistic"
+    )
+    table = pd.read_csv(path)
+    regressor = make_pipeline(ColumnEncoder(), LinearRegression()).fit(table[["sex", "years"]], table["pay"])
+    classifier = make_pipeline(ColumnEncoder(), LogisticRegression()).fit(
+        table[["sex", "years"]], table["pay"] > 40_000
+    )
+    for model, name in ((regressor, "r.skops"), (classifier, "c.skops")):
+        io.dump(model, tmp_path / name)
+    assert run_here([*map(str, ["audit", path, *who, "-m", tmp_path / "r.skops"])]) == 0
+    predicted = regressor.predict(table[["sex", "years"]])[table["sex"] == "f"].mean()
+    assert f"a mean pay of {predicted:,.0f} for sex = f" in " ".join(capsys.readouterr().out.split())
+    assert "c.skops' predicts labels, and the target 'pay' is a quantity" in refuse(
+        "audit", path, *who, "-m", tmp_path / "c.skops"
+    )
 
 
 def test_a_model_that_does_not_take_the_attribute_is_audited(capsys, people, models, tmp_path):

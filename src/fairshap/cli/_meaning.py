@@ -115,10 +115,23 @@ def _split_values(texts: list[str], known: list[Any]) -> list[str]:
     return [part for text in texts for part in ([text] if text in held else split([text]))]
 
 
+def is_quantity(column: pd.Series) -> bool:
+    """Say whether a column holds amounts, and no labels."""
+    return pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > _QUANTITY
+
+
 def read_target(
-    source: _io.Source, name: str, asked: list[str] | None, notes: list[str]
+    source: _io.Source,
+    name: str,
+    asked: list[str] | None,
+    notes: list[str],
+    *,
+    takes_quantity: bool = False,
 ) -> tuple[pd.Series, Any, list[Any]]:
-    """Return the target as two labels, the positive one, and the favorable labels of the file."""
+    """Return the target as two labels, the positive one, and the favorable labels of the file.
+
+    A quantity is one as it is, with no positive label, for a command that takes it.
+    """
     column = source.frame[name]
     absent = np.flatnonzero(column.isna())
     if len(absent):
@@ -137,6 +150,16 @@ def read_target(
     found = list(dict.fromkeys(find_value("positive", text, name, values, TargetError) for text in texts))
     if len(found) == len(values):
         raise TargetError(f"--positive names every label of {name!r}; name the favorable ones only.")
+    if not found and is_quantity(column):
+        if takes_quantity:
+            notes.append(f"{name} is a quantity: groups are compared by their mean")
+            return column, None, []
+        middle = plain(column.median())
+        raise TargetError(
+            f"column {name!r}, the target, is a quantity with {len(values)} different values, and this "
+            f"command takes labels: add a column that says, for example, whether it is above {middle:g}. "
+            "fairshap audit takes the quantity."
+        )
     if len(values) > 2:
         if not found:
             shown = listing(map(plain, values), limit=5)
@@ -198,7 +221,8 @@ def _ask_for(
         question = "Which column is the outcome, the decision to be predicted?"
         given["target"] = ask_column(question, suggest_targets(frame), frame)
     target = source.find(given.get("target") or str(task.target), "target")
-    if not task.positive:
+    is_label = needs_privileged or not is_quantity(frame[target])
+    if not task.positive and is_label:
         labels = values_of(frame[target])
         known = known_positive(labels) if len(labels) == 2 else None
         answer = None
@@ -213,10 +237,13 @@ def _ask_for(
     found = replace(task, **changed)
     if "privileged" in missing:
         names = find_names(source, found.sensitive, "sensitive")
-        y, positive, _ = read_target(source, target, found.positive, [])
+        favorable = None
+        if is_label:
+            y, positive, _ = read_target(source, target, found.positive, [])
+            favorable = y == positive
         skip = "" if needs_privileged else "compares all with the most favored"
         values = [
-            ask_values(f"Which {name} is the privileged group?", frame[name], y == positive, skip=skip)
+            ask_values(f"Which {name} is the privileged group?", frame[name], favorable, skip=skip)
             for name in names
         ]
         if all(values):

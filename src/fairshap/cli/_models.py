@@ -9,7 +9,11 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -20,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from fairshap._messages import did_you_mean, import_extra, listing
 from fairshap._models import ColumnEncoder, is_frozen
+from fairshap.cli._options import MODELS as NAMES
 from fairshap.cli._options import FoldOptions, ReportOptions, RunOptions, TaskOptions
 from fairshap.cli._output import Output, check_writable, plain
 from fairshap.cli._problem import CommandTable, open_problem
@@ -61,7 +66,14 @@ def open_task(
         # A name that tells no format is an error.
         problem.source.format_for(out)
     if task.model in MODELS or not (path.suffix or path.exists()):
+        if problem.is_quantity and task.model != NAMES[0]:
+            raise ModelError(
+                f"--model {task.model} predicts labels, and {problem.target!r} is a quantity; leave --model "
+                "out, or give the file of a fitted regressor."
+            )
         estimator = make_model(task.model, run, n_rows=len(problem.X))
+        if problem.is_quantity:
+            estimator = HistGradientBoostingRegressor(random_state=run.seed)
     else:
         _limit_threads(run, len(problem.X))
         model = load_model(path, trust_pickle=task.trust_pickle)
@@ -280,6 +292,13 @@ def feature_names(model: Any) -> list[str] | None:
 
 
 def _arrange_labels(model: Any, the_model: str, problem: CommandTable) -> None:
+    if problem.is_quantity:
+        if hasattr(model, "classes_"):
+            raise ModelError(
+                f"{the_model} predicts labels, and the target {problem.target!r} is a quantity; name the "
+                "favorable labels with --positive, or another target."
+            )
+        return
     if getattr(model, "classes_", None) is None or not hasattr(model, "predict"):
         raise ModelError(f"{the_model} is no fitted classifier.")
     classes = list(model.classes_)

@@ -21,6 +21,7 @@ from fairshap._crossval import GAPS, MEASURES, Evaluation
 from fairshap._files import check_folder, check_target, write_atomically
 from fairshap.cli._options import INVOCATION, STANDARD, ReportOptions, RunOptions, name_option, tell, visible
 from fairshap.exceptions import FairshapWarning, FileError, MarginWarning, NothingToRepairWarning
+from fairshap.report._page import decimal
 
 #: The version of what ``--json`` prints; it changes when a name goes or means something else.
 SCHEMA = 1
@@ -97,7 +98,7 @@ class Output:
             line += item if line == " " else f"  {item}"
         if line.strip():
             text = fill(
-                line.strip(), max(30, self.console.width - 1), initial_indent="  ", subsequent_indent="  "
+                line.strip(), max(30, self.console.width), initial_indent="  ", subsequent_indent="  "
             )
             self.console.print(Text(text), soft_wrap=True)
 
@@ -265,7 +266,7 @@ def print_notes(output: Output, evaluation: Evaluation) -> None:
 def print_noise(output: Output, measured: Any) -> None:
     """Print the DR of a shuffled attribute, and whether the model's can be told from it."""
     said = "; DR is not distinguishable from it" if measured.is_noise else ""
-    level = f"{measured.noise_level:.4f}"
+    level = decimal(measured.noise_level)
     output.line(f"Noise level of DR (the sensitive column shuffled among the rows): {level}{said}.")
 
 

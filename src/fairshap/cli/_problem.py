@@ -56,6 +56,11 @@ class CommandTable:
     has_proxies: bool
 
     @property
+    def is_quantity(self) -> bool:
+        """Whether the target is a quantity, which has no favorable label."""
+        return not self.favorable
+
+    @property
     def who(self) -> dict[str, Any]:
         """The sensitive attribute, as the Python functions take it."""
         return {"sensitive": self.sensitive, "privileged": self.privileged}
@@ -75,7 +80,7 @@ class CommandTable:
             "dropped": self.left_out,
             "id": self.task.id,
             "target": self.target,
-            "positive": self.favorable[0] if len(self.favorable) == 1 else self.favorable,
+            "positive": self.favorable[0] if len(self.favorable) == 1 else self.favorable or None,
             **self.who,
             "repaired": self.repaired is not None,
             "repair": None if self.repaired is None else asdict(self.repaired),
@@ -158,7 +163,7 @@ def open_problem(
     """Return the table and what its columns mean; the ledger is that of a repaired table.
 
     What is not given is asked for on a terminal. ``needs_privileged`` is False where groups can be compared
-    without a privileged one; it is None then, if it is not given.
+    without a privileged one; it is None then, if it is not given, and the target may be a quantity.
     """
     source = read_source(task)
     frame, built_in, notes = source.frame, source.dataset, []
@@ -178,7 +183,9 @@ def open_problem(
     elif task.privileged:
         privileged = read_privileged(frame, names, task.privileged)
     told: list[str] = []
-    y, positive, favorable = read_target(source, target, task.positive, told)
+    y, positive, favorable = read_target(
+        source, target, task.positive, told, takes_quantity=not needs_privileged
+    )
     if built_in is not None and target == built_in.y.name and not task.positive:
         told = [f"{target} = {plain(positive)} means {datasets.SPECS[source.name].meaning}"]
     notes += told

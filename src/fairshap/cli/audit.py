@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,6 +166,7 @@ def print_evidence(
 ) -> None:
     """Print what an audit found; ``rows`` are those of the largest risk, if there are any to show."""
     from fairshap.cli._output import print_noise
+    from fairshap.report._page import decimal
 
     output.line(found.answers.what_was_unfair)
     output.line(found.answers.for_whom)
@@ -174,16 +176,16 @@ def print_evidence(
     for grouping in found.groupings:
         _print_groups(output, grouping)
     figures = ", ".join(
-        f"{name.replace('_', ' ')} {one.value:.4f}" for name, one in found.performance.items()
+        f"{name.replace('_', ' ')} {decimal(one.value)}" for name, one in found.performance.items()
     )
     output.line(f"\nAll rows together: {figures}.")
     if found.setting.sees_attribute:
         dr, flips = found.treatment.risk, found.treatment.flip_rate
-        output.line(
-            f"Discriminative risk (DR), the mean change if only the attribute changes: {dr.value:.4f} "
-            f"[{dr.low:.4f}, {dr.high:.4f}]. Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, "
-            f"{flips.high:.2%}]."
-        )
+        value, low, high = map(decimal, (dr.value, dr.low, dr.high))
+        said = f"{value} [{low}, {high}]."
+        if flips.value == flips.value:
+            said += f" Decisions that flip: {flips.value:.2%} [{flips.low:.2%}, {flips.high:.2%}]."
+        output.line(f"Discriminative risk (DR), the mean change if only the attribute changes: {said}")
         if found.treatment.noise_level == found.treatment.noise_level:
             print_noise(output, found.treatment)
     _print_columns(output, found)
@@ -216,27 +218,52 @@ def _print_groups(output: Output, grouping: Any) -> None:
                 group.rows,
                 "not known" if base != base else f"{base:.1%}",
                 _figure(line.selection_rate),
-                "most favored" if is_favored else _figure(line.impact_ratio, "{:.2f}"),
+                "most favored" if is_favored else _figure(line.impact_ratio, "{:.2f}".format),
                 "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
                 *(_figure(errors.rates[name]) for name in ("true_positive_rate", "false_positive_rate")),
             ]
             if scored:
                 is_highest = line.group == table.highest_scoring
-                ratio = "highest" if is_highest else _figure(line.scoring_impact_ratio, "{:.2f}")
+                ratio = "highest" if is_highest else _figure(line.scoring_impact_ratio, "{:.2f}".format)
                 cells += [_figure(line.scoring_rate), ratio]
             lines.append(cells)
         output.table([*head, "false positives", *scored], lines)
+    if grouping.quantity is not None:
+        _print_quantity(output, grouping)
     if grouping.unknown_rows:
         output.line(
             f"Unknown group: {grouping.unknown_rows:,} rows ({grouping.unknown_share:.1%}), in no line above."
         )
 
 
-def _figure(figure: Any, write: str = "{:.1%}") -> str:
+def _print_quantity(output: Output, grouping: Any) -> None:
+    """Print the means of a quantity in each group, and how far the model is off."""
+    from fairshap.report._page import amount
+
+    lines = []
+    for group, line in zip(grouping.groups, grouping.quantity.lines, strict=True):
+        mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""
+        is_favored = line.group == grouping.quantity.most_favored
+        lines.append(
+            [
+                group.name + mark,
+                group.rows,
+                amount(line.mean_target.value),
+                _figure(line.mean_prediction, amount),
+                "most favored" if is_favored else _figure(line.difference, amount),
+                "" if line.p_adjusted != line.p_adjusted else f"{line.p_adjusted:.2g}",
+                _figure(line.mean_absolute_error, amount),
+            ]
+        )
+    head = ["group", "rows", "mean", "mean prediction", "difference", "adjusted p", "mean absolute error"]
+    output.table(head, lines)
+
+
+def _figure(figure: Any, write: Callable[[float], str] = "{:.1%}".format) -> str:
     """Return a figure with its interval as text."""
     if figure is None or figure.value != figure.value:
         return "not known"
-    value, low, high = (write.format(one) for one in (figure.value, figure.low, figure.high))
+    value, low, high = (write(one) for one in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]"
 
 
@@ -246,12 +273,12 @@ def _print_columns(output: Output, found: Evidence) -> None:
     lines: list[tuple[Any, ...]] = [
         (
             *(one.column, f"{one.share:.1%}", one.mean_size, one.cells),
-            _figure(told.get(one.column), "{:.2f}"),
+            _figure(told.get(one.column), "{:.2f}".format),
         )
         for one in found.treatment.columns
     ]
     if not lines:
-        lines = [(name, "", "", "", _figure(one, "{:.2f}")) for name, one in told.items()]
+        lines = [(name, "", "", "", _figure(one, "{:.2f}".format)) for name, one in told.items()]
     if not lines:
         return
     output.line(
@@ -266,5 +293,5 @@ def _print_columns(output: Output, found: Evidence) -> None:
     if found.proxies is not None:
         output.line(
             "All columns together tell the attribute with an AUC of "
-            f"{_figure(found.proxies.all_together, '{:.2f}')}."
+            f"{_figure(found.proxies.all_together, '{:.2f}'.format)}."
         )
