@@ -201,6 +201,12 @@ def test_a_model_that_does_not_take_the_attribute_is_audited(capsys, people, mod
     assert not found["setting"]["sees_attribute"]
     assert found["treatment"]["risk"]["value"] == 0
     assert "changes nothing, by construction" in found["answers"]["what_was_unfair"]
+    assert run_here([*map(str, ["audit", people, *WHO, "--model", tmp_path / "unseen.json"])]) == 0
+    shown = capsys.readouterr().out
+    assert "share of the gap between the scores of similar people" in shown
+    shares = {one["column"]: one["share_of_gap"] for one in found["proxies"]["columns"]}
+    for column, share in shares.items():
+        assert re.search(rf"^{column} +{share:.1%} ", shown, re.M)
 
 
 def test_numbers_stay_standardised_without_the_only_column_of_words(run, tmp_path):

@@ -259,6 +259,11 @@ def _print_quantity(output: Output, grouping: Any) -> None:
     output.table(head, lines)
 
 
+def _share(value: float) -> str:
+    """Return a share as text, nothing if it is not known."""
+    return f"{value:.1%}" if value == value else ""
+
+
 def _figure(figure: Any, write: Callable[[float], str] = "{:.1%}".format) -> str:
     """Return a figure with its interval as text."""
     if figure is None or figure.value != figure.value:
@@ -268,8 +273,9 @@ def _figure(figure: Any, write: Callable[[float], str] = "{:.1%}".format) -> str
 
 
 def _print_columns(output: Output, found: Evidence) -> None:
-    """Print what each column adds to the risk and how well it tells the attribute."""
+    """Print what each column adds to the risk, or else to the gap, and how well it tells the attribute."""
     told = {} if found.proxies is None else {one.column: one.auc for one in found.proxies.columns}
+    what, head = "risk", ["share of risk", "mean size", "cells to edit"]
     lines: list[tuple[Any, ...]] = [
         (
             *(one.column, f"{one.share:.1%}", one.mean_size, one.cells),
@@ -277,17 +283,20 @@ def _print_columns(output: Output, found: Evidence) -> None:
         )
         for one in found.treatment.columns
     ]
-    if not lines:
-        lines = [(name, "", "", "", _figure(one, "{:.2f}".format)) for name, one in told.items()]
+    if not lines and found.proxies is not None:
+        # A model without the attribute has a gap between similar people all the same.
+        what, head = "gap between the scores of similar people", ["share of gap"]
+        lines = [
+            (one.column, _share(one.share_of_gap), _figure(one.auc, "{:.2f}".format))
+            for one in found.proxies.columns
+        ]
     if not lines:
         return
     output.line(
-        "\nThrough which columns: share of the risk, and how well a column tells the attribute (0.5 is "
+        f"\nThrough which columns: share of the {what}, and how well a column tells the attribute (0.5 is "
         "chance)"
     )
-    output.table(
-        ["column", "share of risk", "mean size", "cells to edit", "AUC for attribute"], lines[:_COLUMNS]
-    )
+    output.table(["column", *head, "AUC for attribute"], lines[:_COLUMNS])
     if len(lines) > _COLUMNS:
         output.line(f"{len(lines) - _COLUMNS} more columns are in --json and --report.")
     if found.proxies is not None:
