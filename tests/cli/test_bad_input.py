@@ -1,5 +1,6 @@
 import gzip
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,10 @@ def test_what_is_not_there_is_told_with_the_nearest(refuse, people, tmp_path):
     assert said.endswith("Did you mean 'risk'?")
     assert "Did you mean 'sex'?" in refuse("audit", people, "-t", "risk", "-s", "gender", "-p", "male")
     assert "range for --privileged" in refuse("audit", people, "-t", "risk", "-s", "age", "-p", "30")
+    without = refuse("audit", people, "-t", "risk", "-s", "age")
+    assert re.search(r"give a range for --privileged, such as \d+\.\. or \.\.\d+\.$", without)
+    several = refuse("audit", people, "-t", "risk", "-s", "sex,age")
+    assert several.endswith("add a column of ranges, and name that one, or audit by it alone.")
     assert "Did you mean 'age'?" in refuse(
         "repair", people, *WHO, "--out", tmp_path / "x.csv", "--frozen", "agee"
     )

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import fairlearn.metrics as fairlearn
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -10,12 +11,14 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import fairshap
 from fairshap import ColumnEncoder, FairSHAP, audit, datasets, evaluate, metrics
-from fairshap.evidence import _forms, evidence_schema
+from fairshap.evidence import _forms, _held, evidence_schema
 from fairshap.exceptions import FileError, GroupError, InputError, ModelError
 from tests.evidence.make_schema import FILE, make
 
@@ -69,6 +72,19 @@ def test_the_measures_of_an_audit_are_those_of_evaluate():
         )
 
 
+@pytest.mark.parametrize("n_folds", [2, 3, 4])
+def test_the_noise_level_is_of_three_shuffles(monkeypatch, n_folds):
+    shuffled, seeds = _held.shuffled_risk, []
+
+    def count(*given):
+        seeds.append(given[-1])
+        return shuffled(*given)
+
+    monkeypatch.setattr(_held, "shuffled_risk", count)
+    audit(logistic(), *people(), sensitive="sex", n_folds=n_folds, n_repeats=1, random_state=0)
+    assert len(set(seeds)) == len(seeds) == 3
+
+
 def test_a_fitted_model_is_judged_as_it_is():
     X, y = people()
     model = logistic().fit(X, y)
@@ -81,13 +97,73 @@ def test_a_fitted_model_is_judged_as_it_is():
     ):
         assert group.rows == frame.loc[group.name, "rows"]
         assert_allclose(line.selection_rate.value, frame.loc[group.name, "positive_rate"], rtol=1e-12)
-    dr = metrics.discriminative_risk(model, X, sensitive="sex", privileged="m")
-    assert_allclose(evidence.treatment.risk.value, dr, rtol=1e-12)
     switched = X.assign(sex=np.where(X["sex"] == "m", "f", "m"))
+    risk = np.abs(model.predict_proba(X) - model.predict_proba(switched))[:, 0]
+    assert_allclose(evidence.treatment.risk.value, risk.mean(), rtol=0, atol=1e-12)
+    for line in evidence.treatment.groups:
+        assert_allclose(line.risk.value, risk[X["sex"] == line.group].mean(), rtol=0, atol=1e-12)
     flips = model.predict(X) != model.predict(switched)
     assert_allclose(evidence.treatment.flip_rate.value, flips.mean(), rtol=1e-12)
     assert {line.row for line in evidence.treatment.rows} <= set(np.flatnonzero(flips).tolist())
     assert evidence.treatment.flipped_rows == flips.sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_figures_of_tests_are_those_of_fairlearn(weighted):
+    X, y = people()
+    X = X[X["race"] != "c"].reset_index(drop=True)
+    y = (y == "yes").astype(int).to_numpy()[: len(X)]
+    weight = np.linspace(1, 3, len(X)) if weighted else None
+    model = logistic().fit(X, y)
+    ours = audit(model, X, y, sensitive=["sex", "race"], privileged=("m", "a"), sample_weight=weight).figures
+    groups = [X[["sex"]], X[["race"]], X[["sex", "race"]]]
+    same = {
+        "selection_rate_difference": fairlearn.demographic_parity_difference,
+        "true_positive_rate_difference": fairlearn.equal_opportunity_difference,
+        "equalized_odds_difference": fairlearn.equalized_odds_difference,
+    }
+    for name, theirs in same.items():
+        expected = [
+            theirs(y, model.predict(X), sensitive_features=one, sample_weight=weight) for one in groups
+        ]
+        assert_allclose(ours[name].value, max(expected), rtol=0, atol=1e-12)
+    ratios = [
+        fairlearn.demographic_parity_ratio(y, model.predict(X), sensitive_features=one, sample_weight=weight)
+        for one in groups
+    ]
+    assert_allclose(ours["impact_ratio"].value, min(ratios), rtol=0, atol=1e-12)
+
+
+def test_proxies_are_scored_as_by_scikit_learn():
+    X, y = people()
+    X["town"] = np.random.default_rng(1).choice(list("uvw"), len(X))
+    X.loc[:20, "height"] = np.nan
+    proxies = audit(
+        HistGradientBoostingClassifier(max_iter=5),
+        X,
+        y,
+        sensitive="sex",
+        privileged="m",
+        n_folds=2,
+        random_state=0,
+    ).proxies
+    target = (X["sex"] == "m").astype(float)
+    found = {one.column: one.auc.value for one in proxies.columns}
+    assert set(found) == {"race", "height", "wage", "town"}
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(target, target))
+    for name, value in found.items():
+        column = X[name]
+        if name in ("height", "wage"):
+            edges = np.unique(np.nanquantile(column, np.arange(1, 64) / 64))
+            column = pd.Series(np.where(column.isna(), -1, np.searchsorted(edges, column)))
+        pairs, right = 0.0, 0.0
+        for train, test in folds:
+            sums = target[train].groupby(column[train]).agg(["sum", "size"])
+            shares = (sums["sum"] + 10 * target[train].mean()) / (sums["size"] + 10)
+            told = column[test].map(shares).fillna(target[train].mean())
+            n = target[test].sum() * (1 - target[test]).sum()
+            pairs, right = pairs + n, right + n * roc_auc_score(target[test], told)
+        assert_allclose(value, right / pairs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -140,6 +216,9 @@ def test_a_model_whose_decisions_are_all_alike_is_judged_by_its_scores(whom):
     rates = pd.Series(score > np.median(score)).groupby(X["sex"]).mean()
     low, high = sorted(rates)
     assert f"{low / high:.2f} times as often" in evidence.answers.what_was_unfair
+    means = pd.Series(score).groupby(X["sex"]).mean()[rates.sort_values().index]
+    said = " and ".join(f"{100 * mean:.1f} %" for mean in means)
+    assert f"On average they are {said};" in evidence.answers.what_was_unfair
     lowest = rates.idxmin()
     assert f"sex = {lowest} ({low / high:.2f}) is scored above the median" in evidence.answers.for_whom
     # Nor is one cleared that does not take the column, and has another to tell it by.

@@ -177,6 +177,42 @@ def test_the_interval_of_a_share_stays_between_0_and_1():
         assert 1 >= every.high > 1 - 1e-12 > every.low >= 0
 
 
+def simulated(kind, rng):
+    """Return a figure of a few hundred made rows, and what it is of all rows of that kind."""
+    n = 300
+    first = np.arange(n) < 120
+    weight = rng.uniform(0.5, 2, n) if kind == "weighted share" else np.ones(n)
+    hits = (rng.random(n) < np.where(first, 0.3, 0.45)) * 1.0
+    shares = [share(np.where(rows, hits, 0), rows, weight) for rows in (first, ~first)]
+    if kind in ("share", "weighted share"):
+        return shares[0].figure(), 0.3
+    if kind == "difference":
+        return difference(*shares), -0.15
+    if kind == "ratio":
+        return ratio(*shares), 0.3 / 0.45
+    if kind == "mean":
+        return average(rng.exponential(2, n), first, weight).figure(), 2.0
+    if kind == "change":
+        # A tenth of all is decided otherwise by the second model.
+        other = np.where(rng.random(n) < 0.1, 1 - hits, hits)
+        parts = [share(np.where(first, one, 0), first, weight) for one in (hits, other)]
+        return change(*parts), 0.1 * (0.7 - 0.3)
+    score = rng.normal(size=n) + hits
+    # One normal score is above another with the probability of their distance in standard deviations.
+    every = np.ones(n, dtype=bool)
+    return auc(hits, [(np.arange(n), score)], every, weight).figure(), stats.norm.cdf(1 / np.sqrt(2))
+
+
+@pytest.mark.parametrize("kind", ["share", "weighted share", "difference", "ratio", "mean", "change", "auc"])
+def test_intervals_cover_what_they_say_on_made_data(kind):
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(4000):
+        found, true = simulated(kind, rng)
+        held += found.low <= true <= found.high
+    assert 0.935 <= held / 4000 <= 0.965
+
+
 def test_weights_act_as_numbers_of_rows_up_to_their_certainty():
     held, _ = made(n=100)
     times = np.tile([1, 3], 50)

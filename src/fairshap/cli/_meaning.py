@@ -77,14 +77,25 @@ def read_privileged(frame: pd.DataFrame, names: list[str], texts: list[str]) -> 
     bounds = _RANGE.match(texts[0]) if numeric and len(texts) == 1 else None
     if bounds and any(bounds.groups()):
         return _read_range(*bounds.groups())
-    if numeric and len(values[name]) > _QUANTITY:
-        middle = plain(frame[name].median())
-        raise GroupError(
-            f"column {name!r} is a quantity with {len(values[name])} different values; give a range for "
-            f"--privileged, such as {middle:g}.. or ..{middle:g}."
-        )
+    refuse_quantities(frame, names)
     found = [find(text, name) for text in texts]
     return found[0] if len(found) == 1 else found
+
+
+def refuse_quantities(frame: pd.DataFrame, names: list[str]) -> None:
+    """Raise an error if a sensitive column is a quantity, which has no groups until it is cut."""
+    for name in names:
+        if not is_quantity(frame[name]):
+            continue
+        middle = plain(frame[name].median())
+        instead = (
+            f"give a range for --privileged, such as {middle:g}.. or ..{middle:g}."
+            if len(names) == 1
+            else "add a column of ranges, and name that one, or audit by it alone."
+        )
+        raise GroupError(
+            f"column {name!r} is a quantity with {frame[name].nunique()} different values; {instead}"
+        )
 
 
 def _read_range(first: str | None, last: str | None) -> pd.Interval:

@@ -15,7 +15,7 @@ import pandas as pd
 from fairshap import Evidence, _io, datasets
 from fairshap._messages import listing
 from fairshap.cli._columns import find_codes, find_suspicious, find_unusable, tell_left_out, tell_suspicious
-from fairshap.cli._meaning import complete, find_names, read_privileged, read_target
+from fairshap.cli._meaning import complete, find_names, read_privileged, read_target, refuse_quantities
 from fairshap.cli._options import INVOCATION, FileOptions, ReportOptions, TaskOptions
 from fairshap.cli._output import plain
 from fairshap.edits._ledger import Checksums
@@ -182,6 +182,8 @@ def open_problem(
         notes.append(f"privileged {privileged!r}, as the built-in table says")
     elif task.privileged:
         privileged = read_privileged(frame, names, task.privileged)
+    else:
+        refuse_quantities(frame, names)
     told: list[str] = []
     y, positive, favorable = read_target(
         source, target, task.positive, told, takes_quantity=not needs_privileged

@@ -19,8 +19,8 @@ from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import ModelError
 from fairshap.metrics import row_risks
 
-# The folds that also train a model with the attribute shuffled.
-_NOISE_FOLDS = 3
+# The models that are trained with the attribute shuffled: of two, nothing can be told from their spread.
+_SHUFFLES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,8 +244,11 @@ def cross_validate(
     with Progress("Auditing", len(folds), verbose) as progress:
         for at, (train, test) in enumerate(folds):
             asked.add(fit(train, seen.rows(train)), test)
-            if seen.sees and at < _NOISE_FOLDS:
-                noise.append(shuffled_risk(problem, train, partial(fit, train), problem, test, seed + at))
+            if seen.sees:
+                noise += [
+                    shuffled_risk(problem, train, partial(fit, train), problem, test, seed + k)
+                    for k in range(at, _SHUFFLES, len(folds))
+                ]
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
     return asked.held(problem.sample_weight, how, noise), folds

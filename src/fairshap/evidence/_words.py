@@ -166,12 +166,17 @@ def _scores_in_words(
         f"{percent(line.scoring_rate.value)} of {group_name(grouping.attribute, line.group)}"
         for line in (low, high)
     ]
-    bases = [percent(line.base_rate.value) for line in (low, high)]
     said += (
         f" Its scores do: they are above the median of all for {shown[0]} and for {shown[1]}, "
-        f"{impact.value:.2f} times as often ({interval(impact)}). In the table, {bases[0]} and {bases[1]} "
-        f"of them have {label}."
+        f"{impact.value:.2f} times as often ({interval(impact)})."
     )
+    gaps = {errors.group: errors.calibration_gap.value for errors in table.errors}
+    means = [line.base_rate.value - gaps[line.group] for line in (low, high)]
+    if np.isfinite(means).all():
+        # A model that knows next to nothing has the groups on two sides of the median too.
+        said += f" On average they are {percent(means[0])} and {percent(means[1])};"
+    bases = [percent(line.base_rate.value) for line in (low, high)]
+    said += f" in the table, {bases[0]} and {bases[1]} have {label}."
     if not impact.high < 1:
         return f"{said} With these rows, the two cannot be told apart.", ""
     return said, "are scored differently"
