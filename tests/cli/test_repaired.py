@@ -181,7 +181,7 @@ def test_a_repair_ends_with_how_to_check_it(run, people):
     assert check.startswith("To check the repair, train on fair.csv and test on original rows")
     assert "as the measures above do" in check
     assert "An audit of the repaired table tests on edited rows" in check
-    assert ledger.startswith("Without a ledger (--edits FILE)")
+    assert ledger.startswith("Without a ledger, the list of all edits (--edits FILE),")
     done = run("repair", people, *REPAIR, "--folds", 0, "--out", "fair.parquet")
     assert "with --folds 5" in done.stdout.decode().splitlines()[-2]
 

@@ -207,6 +207,14 @@ def test_without_a_terminal_what_is_missing_is_named(run, hires):
 def test_no_number_and_no_name_is_cut_off(terminal, hires):
     shown = terminal("evaluate", hires, *WHO, *QUICK, "--methods", "baseline,rsa,reweighing")
     assert "…" not in shown
+    words = " ".join(shown.split())
+    for short in (
+        "DR: discriminative risk: ",
+        "DP: demographic parity: ",
+        "EO: equal opportunity: ",
+        "Flips: share",
+    ):
+        assert short in words
     for name in ("baseline", "rsa", "reweighing"):
         assert re.search(rf"^{name}$", shown, re.M)
     assert len(re.findall(r"\d\.\d{3} \[-?\d\.\d{3}, -?\d\.\d{3}\]", shown)) >= 18

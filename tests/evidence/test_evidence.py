@@ -1,6 +1,7 @@
 """The audit of models and tables, and the forms of evidence."""
 
 import json
+import re
 import shutil
 
 import fairlearn.metrics as fairlearn
@@ -264,6 +265,10 @@ def test_a_quantity_is_told_without_powers_of_ten():
     assert "moves the prediction by 8,000 on average" in evidence.answers.what_was_unfair
     (gate,) = evidence.gates
     assert gate.fails_if == "mean_prediction_difference > 1234567"
+    card = evidence.to_markdown()
+    assert "four-fifths" not in card
+    assert "Decisions that flip" not in card
+    assert re.search(r"^\| m \|.* most favored \|$", card, re.M)
     shown = f"{means['m'] - means['f']:,.0f}"
     assert gate.result == f"mean_prediction_difference is {shown}"
     for text in (evidence.html, evidence.to_markdown(), evidence.answers.what_was_unfair):
@@ -525,7 +530,13 @@ def test_a_repair_gives_evidence_before_and_after():
             assert_allclose(ours.value, line["positive_rate"], rtol=1e-12)
     assert evidence.answers.what_was_changed.startswith(f"{found.cells:,} cells of ")
     jsonschema.validate(evidence.to_dict(), evidence_schema())
-    assert "### Mitigation" in evidence.to_markdown()
+    card = evidence.to_markdown()
+    assert "### Mitigation" in card
+    lines = card.partition("**Before and after, by sex**")[2]
+    for line in found.groups["sex"]:
+        before, after = (f"{100 * one.value:.1f} %" for one in (line.before, line.after))
+        rate = line.rate.replace("_", " ")
+        assert re.search(rf"^\| {rate} \| {line.group} \| {before} .*\| {after} ", lines, re.M)
     assert "Rates of each group before and after" in evidence.html
 
 

@@ -263,6 +263,14 @@ def print_notes(output: Output, evaluation: Evaluation) -> None:
     print_noise(output, evaluation)
 
 
+def print_words(output: Output) -> None:
+    """Print what the main measures of fairness are, each by its short name."""
+    words = [
+        f"{one.label}: {one.description}" for one in MEASURES.values() if one.is_main and one.is_fairness
+    ]
+    output.line(f"{'; '.join(words)}.")
+
+
 def print_noise(output: Output, measured: Any) -> None:
     """Print the DR of a shuffled attribute, and whether the model's can be told from it."""
     said = "; DR is not distinguishable from it" if measured.is_noise else ""

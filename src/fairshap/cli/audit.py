@@ -190,7 +190,10 @@ def print_evidence(
             print_noise(output, found.treatment)
     _print_columns(output, found)
     if rows:
-        output.line("\nWhich rows: the largest risks, and the value that adds the most")
+        output.line(
+            "\nWhich rows: the largest risks, and the value that adds the most. The reference of a row is "
+            "the most similar one of another group with the same label."
+        )
         head = [row_head, "group", "risk", "column", "value", "reference has", "adds"]
         names = ("name", "group", "risk", "column", "value", "reference_value", "attribution")
         output.table(head, [[line[name] for name in names] for line in rows], left=(0, 1, 3))

@@ -26,7 +26,14 @@ def evaluate(
 ) -> None:
     """Compare methods on held-out rows, with 95 % intervals."""
     from fairshap.cli._models import open_task
-    from fairshap.cli._output import Output, describe_folds, describe_measures, print_levels, print_notes
+    from fairshap.cli._output import (
+        Output,
+        describe_folds,
+        describe_measures,
+        print_levels,
+        print_notes,
+        print_words,
+    )
 
     output = Output("evaluate", run)
     problem, estimator = open_task(output, task, on=on, trains="every method trains the model again")
@@ -38,6 +45,7 @@ def evaluate(
     output.line(f"All held-out rows together, {evaluation.folds} [95 % interval]")
     print_levels(output, frame, {"method": "method"})
     print_notes(output, evaluation)
+    print_words(output)
     moved = frame.query("abs(raw_dr - dr) > 1e-9")
     if len(moved):
         said = ", ".join(f"{line['method']} {line['raw_dr']:.4f}" for _, line in moved.iterrows())

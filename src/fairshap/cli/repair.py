@@ -262,7 +262,10 @@ def _print(
     if len(frame) and problem.repaired is None:
         output.line(how_to_check(files.out, measured=measured is not None))
     if len(frame) and files.edits is None:
-        output.line("Without a ledger (--edits FILE) nothing tells later that the table is repaired.")
+        output.line(
+            "Without a ledger, the list of all edits (--edits FILE), nothing tells later that the table is "
+            "repaired."
+        )
     selector, threshold = selector_of(repair)
     output.json(
         **problem.describe(),

@@ -54,7 +54,7 @@ def tune(
 ) -> None:
     """Try many remedies on folds and say which to take."""
     from fairshap.cli._models import open_task
-    from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, write_all
+    from fairshap.cli._output import Output, describe_folds, print_levels, print_noise, print_words, write_all
     from fairshap.cli._remedies import TrainingTable, read_minimized
 
     output = Output("tune", run, to_stderr=is_standard(files.out, files.ledger, run, "ledger"))
@@ -105,6 +105,7 @@ def tune(
     output.line(tuning.evaluation.constant)
     if tuning.evaluation.noise_level is not None:
         print_noise(output, tuning.evaluation)
+    print_words(output)
     if made is None:
         output.line("\nIn Python, fairshap.tune(...).estimator is the recommended classifier, ready to fit.")
         output.line("--out FILE writes its table; fairshap repair --remedy NAME writes that of any other.")

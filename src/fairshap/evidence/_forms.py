@@ -107,6 +107,7 @@ def ll144_names(attributes: Iterable[str]) -> list[str]:
 def to_card(evidence: dict[str, Any]) -> str:
     """Return evidence as a model card in Markdown, with the sections of skops' cards."""
     setting, provenance, answers = evidence["setting"], evidence["provenance"], evidence["answers"]
+    flips = evidence["treatment"]["flip_rate"]
     stand_in = " (a stand-in that was trained here, not a model in use)" if provenance["is_stand_in"] else ""
     favorable = f", favorable label {setting['positive']}" if setting["positive"] else ""
     parts = [
@@ -127,11 +128,12 @@ def to_card(evidence: dict[str, Any]) -> str:
         ),
         "### Groups, outcomes and errors",
         *(part for one in evidence["groupings"] for part in _grouping(one)),
-        FOUR_FIFTHS,
+        FOUR_FIFTHS if setting["labels"] else "",
         "### Treatment",
         "- Discriminative risk (DR), the mean change when only the attribute changes: "
-        f"{_figure(evidence['treatment']['risk'])}\n- Decisions that flip when only the attribute changes: "
-        f"{_figure(evidence['treatment']['flip_rate'], True)}",
+        f"{_figure(evidence['treatment']['risk'])}"
+        + (f"\n- Decisions that flip when only the attribute changes: {_figure(flips, True)}")
+        * (flips["value"] is not None),
         _text(answers["through_which_columns"]),
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),
@@ -210,23 +212,26 @@ def _grouping(one: dict[str, Any]) -> list[str]:
                 _figure(line["selection_rate"], True),
                 "most favored" if line["group"] == table["most_favored"] else _figure(line["impact_ratio"]),
                 "" if line["p_adjusted"] is None else f"{line['p_adjusted']:.2g}",
+                _figure(line["scoring_rate"], True),
                 _figure(error["rates"]["true_positive_rate"], True),
                 _figure(error["rates"]["false_positive_rate"], True),
             )
             for line, error in zip(table["outcomes"], table["errors"], strict=True)
         ]
-        head = ("group", "rows", "base rate", "selection rate", "impact ratio", "adjusted p")
+        head = ("group", "rows", "base rate", "selection rate", "impact ratio", "adjusted p", "scoring rate")
         parts += [
             f"Label {_text(table['label'])}:",
             _table((*head, "true positive rate", "false positive rate"), lines),
         ]
     if one["quantity"] is not None:
-        names = ("mean_target", "mean_prediction", "difference", "mean_absolute_error")
+        names = ("mean_target", "mean_prediction", "mean_absolute_error", "difference")
+        best = one["quantity"]["most_favored"]
         quantities = [
             [
                 line["group"] + marks[line["group"]],
                 f"{rows[line['group']]:,}",
-                *(_figure(line[k]) for k in names),
+                *(_figure(line[k]) for k in names[:-1]),
+                "most favored" if line["group"] == best else _figure(line["difference"]),
             ]
             for line in one["quantity"]["lines"]
         ]
@@ -243,7 +248,24 @@ def _mitigation(found: dict[str, Any] | None, answers: dict[str, str]) -> list[s
     ]
     said = [_text(answers[name]) for name in ("what_was_changed", "what_did_it_do")]
     parts = ["### Mitigation", *said]
-    return parts + ([_table(("measure", "before", "after", "change", ""), lines)] if lines else [])
+    if lines:
+        parts.append(_table(("measure", "before", "after", "change", ""), lines))
+    for attribute, changes in found["groups"].items():
+        parts += [
+            f"**Before and after, by {_text(attribute)}**",
+            _table(
+                ("rate", "group", "before", "after", "change"),
+                [
+                    (
+                        one["rate"].replace("_", " "),
+                        one["group"],
+                        *(_figure(one[part], True) for part in ("before", "after", "change")),
+                    )
+                    for one in changes
+                ],
+            ),
+        ]
+    return parts
 
 
 def _gates(gates: list[dict[str, Any]]) -> list[str]:
