@@ -220,6 +220,7 @@ def test_a_model_whose_decisions_are_all_alike_is_judged_by_its_scores(whom):
     means = pd.Series(score).groupby(X["sex"]).mean()[rates.sort_values().index]
     said = " and ".join(f"{100 * mean:.1f} %" for mean in means)
     assert f"On average they are {said};" in evidence.answers.what_was_unfair
+    assert "How often each group is scored above the median, with 95" in evidence.html
     lowest = rates.idxmin()
     assert f"sex = {lowest} ({low / high:.2f}) is scored above the median" in evidence.answers.for_whom
     # Nor is one cleared that does not take the column, and has another to tell it by.
@@ -252,6 +253,7 @@ def test_of_several_labels_all_are_told_and_the_widest_gap_is_drawn():
     assert widest is not evidence.groupings[0].labels[0]
     assert evidence.plot_outcomes().get_xlabel() == f"predicted status = {widest.label} (%)"
     assert f"predicts status = {widest.label} for " in evidence.answers.what_was_unfair
+    assert f"How often each group is predicted {widest.label}, with 95" in evidence.html
 
 
 def test_a_quantity_is_told_without_powers_of_ten():

@@ -120,7 +120,7 @@ class Evidence:
     @cached_property
     def html(self) -> str:
         """The page: one file of HTML that loads nothing; it needs the extra ``report``."""
-        options = {"note": self.note, "redact": self.redact, "four_fifths": FOUR_FIFTHS}
+        options = {"note": self.note, "redact": self.redact, "four_fifths": FOUR_FIFTHS, "drawn": self._drawn}
         return render(self.to_dict(), self.data, self.sweep, self, **options)
 
     def to_markdown(self) -> str:
@@ -224,6 +224,16 @@ class Evidence:
         ends = unit * np.array([[one.value, one.low, one.high] for one in figures]).T
         names = [f"{group.name}*" if group.is_few else group.name for group in grouping.groups]
         return draw_outcomes(names, ends, label, line, ax)
+
+    @property
+    def _drawn(self) -> str:
+        """What the plot of outcomes shows."""
+        grouping = self.groupings[-1]
+        if grouping.quantity is not None:
+            return "Mean prediction"
+        table = told_table(self.setting, grouping)
+        what = "scored above the median" if whom_all(grouping, table) else f"predicted {table.label}"
+        return f"How often each group is {what}"
 
     def plot_fairness(self, ax: Any = None) -> Any:
         """Draw DR and the gaps between the groups before and after, with intervals; return the axes.
