@@ -161,6 +161,22 @@ def test_bins_of_calibration_are_deciles_of_all_scores():
     assert [one.observed.value for one in bins] == [0.0] * 5 + [1.0] * 5
 
 
+def test_calibration_of_scores_that_are_alike_is_that_of_pandas():
+    rng = np.random.default_rng(2)
+    n = 500
+    score, rows, weight = rng.integers(0, 21, n) / 20, rng.random(n) < 0.4, rng.uniform(0.5, 2, n)
+    true = (rng.random(n) < score) * 1.0
+    edges = np.unique(np.quantile(score, np.arange(1, 10) / 10))
+    assert np.isin(score, edges).any()
+    frame = pd.DataFrame({"true": true * weight, "score": score * weight, "weight": weight, "rows": 1.0})
+    at = pd.cut(score, [-np.inf, *edges, np.inf])
+    sums = frame[rows].groupby(at[rows], observed=True).sum()
+    found = calibrate(true, score, rows, weight)
+    assert_allclose([one.rows for one in found], sums["rows"], **EXACT)
+    assert_allclose([one.mean_score for one in found], sums["score"] / sums["weight"], **EXACT)
+    assert_allclose([one.observed.value for one in found], sums["true"] / sums["weight"], **EXACT)
+
+
 @pytest.mark.parametrize("n", [5, 40, 4000])
 def test_the_interval_of_a_share_is_that_of_scipy(n):
     hits = n // 3
