@@ -1,5 +1,7 @@
 """Every figure against an independent computation: fairlearn, scikit-learn, scipy, or the plain formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +27,7 @@ from fairshap.evidence._figures import (
 )
 from fairshap.evidence._held import Held
 from fairshap.evidence._tables import ERRORS, Split, calibrate, compare_models, group_rows
+from fairshap.evidence._words import whom_all
 from tests.conftest import examples
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -376,6 +379,19 @@ def test_groups_are_counted_and_marked():
     # Two of them are compared, and the p values are corrected for that many.
     assert np.isnan(table.outcomes[2].p_value)
     assert sum(np.isfinite(line.p_adjusted) for line in table.outcomes) == 1
+
+
+def test_a_label_given_a_tenth_as_often_as_it_occurs_is_given_to_almost_nobody():
+    held, _ = made(n=1000)
+    split = Split("sex", np.arange(1000) % 2, ("f", "m"))
+
+    def whom(had, given):
+        true, predicted = (np.repeat([1.0, 0.0], [n, 1000 - n])[:, None] for n in (had, given))
+        found = group_rows(split, replace(held, true=true, predicted=predicted))
+        return whom_all(found, found.labels[0]).partition(" (")[0]
+
+    assert [whom(200, given) for given in (18, 22)] == ["almost nobody", ""]
+    assert [whom(800, given) for given in (982, 978)] == ["almost everybody", ""]
 
 
 def test_weights_count_in_shares_of_groups():
