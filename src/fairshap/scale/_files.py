@@ -71,12 +71,13 @@ class Files:
                 metadata = pq.ParquetFile(opened).metadata
                 schema = metadata.schema.to_arrow_schema()
                 footer = _footer(opened)
+            sizes = tuple(metadata.row_group(k).num_rows for k in range(metadata.num_row_groups))
+            # Before the types are compared: those of empty columns are often unknown.
+            if not sum(sizes):
+                raise _wrong(f"{fragment.path!r} has no rows. Take the file out of the data set.")
             if first is None:
                 first = fragment.path, schema
             _check_same(*first, fragment.path, schema)
-            sizes = tuple(metadata.row_group(k).num_rows for k in range(metadata.num_row_groups))
-            if not sum(sizes):
-                raise _wrong(f"{fragment.path!r} has no rows. Take the file out of the data set.")
             partition = ds.get_partition_keys(fragment.partition_expression)
             name = str(PurePosixPath(fragment.path).relative_to(root))
             found.append(File(fragment.path, name, start, sizes, partition, footer))
