@@ -31,15 +31,15 @@ quick: lint layers kernels
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK) $(ARGS)
 
 # The lower bounds of pyproject.toml, each as an exact version, in an environment of their own. Old packages use what
-# newer ones below them deprecate, and LightGBM 4.6 warns of every array; the paper's four digits are those of one version of XGBoost. ARGS="tests/edits" runs
-# those alone.
+# newer ones below them deprecate, and LightGBM 4.6 warns of every array. The figures of the paper, the goldens and the
+# documents are those of the newest versions. ARGS="tests/edits" runs those alone.
 test-oldest: kernels
 	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --group test --editable ".[cli]" \
 		--constraint .venv-oldest/constraints.txt
-	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -rs -n 2 --dist worksteal --ignore paper --ignore tests/paper \
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -rs -n 2 --dist worksteal --ignore paper --ignore tests/paper --ignore tests/goldens \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
 		-W "ignore:X does not have valid feature names:UserWarning" $(ARGS)
 

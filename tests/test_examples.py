@@ -24,8 +24,10 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_an_example_runs_without_a_warning(script, tmp_path):
-    options = [part for warning in WARNINGS for part in ("-W", warning)]
+def test_an_example_runs_without_a_warning(script, tmp_path, pytestconfig):
+    # What `make test-oldest` ignores of old packages is given to pytest.
+    warnings = [*WARNINGS, *(pytestconfig.getoption("pythonwarnings") or ())]
+    options = [part for warning in warnings for part in ("-W", warning)]
     ran = subprocess.run(
         [sys.executable, *options, str(script)],
         cwd=tmp_path,
