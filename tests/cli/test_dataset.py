@@ -35,7 +35,7 @@ def test_many_files_are_repaired_into_a_folder(data, files, capsys):
     repair = FairSHAP(make_model("hist-gradient-boosting", RunOptions(), n_rows=300), sensitive="group")
     repair.set_params(privileged="a", random_state=0, threshold=0.05)
     # As the command reads one file: text is categories.
-    texts = D.X.select_dtypes("str").columns
+    texts = D.X.select_dtypes(exclude="number").columns
     expected, _ = repair.fit_resample(D.X.astype(dict.fromkeys(texts, "category")), D.y)
     expected = expected.astype(D.X.dtypes)
     pd.testing.assert_frame_equal(pd.read_parquet(files / "fair"), FRAME.assign(**expected))

@@ -19,7 +19,7 @@ D = datasets.make_mixed(900)
 # A group of few rows, rows without a group, and rows without a reference.
 X = D.X.assign(group=D.X["group"].astype(object).where(D.X["occupation"] != "occupation 7", "c"))
 X.loc[::50, "group"] = None
-X["group"] = X["group"].astype("str")
+X["group"] = X["group"].astype(D.X["group"].dtype)
 
 
 @pytest.fixture(scope="module")
