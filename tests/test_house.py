@@ -167,8 +167,9 @@ def test_a_loaded_estimator_predicts_and_knows_its_summary(name):
 
 
 @pytest.mark.parametrize("name", ["classifier", "regressor", "pipeline"])
-# mlflow says so of its own types, when it is imported.
+# mlflow says so of its own types when it is imported, and an old setuptools of the order it is imported in.
 @pytest.mark.filterwarnings("ignore:.*Any type hint is inferred as AnyType:UserWarning")
+@pytest.mark.filterwarnings("ignore:Distutils was imported before|Setuptools is replacing:UserWarning")
 def test_mlflow_logs_a_model_that_predicts_the_same(name, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
