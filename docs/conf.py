@@ -53,6 +53,8 @@ html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+# Nothing leads to it: the reference has every name.
+html_domain_indices = False
 toc_object_entries_show_parents = "hide"
 html_sidebars = {name: [] for name in ("index", "install", "command_line", "whats_new")}
 html_theme_options = {
