@@ -1,4 +1,4 @@
-"""The site's reference has a page for every public name, each once, and the commands have their sections."""
+"""The site's reference has a page for every public name, each once, with an example."""
 
 import re
 from importlib import import_module
@@ -10,6 +10,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 ENTRY = re.compile(r"^   ([A-Za-z_]+(?:\.[A-Za-z_]+)?)$", flags=re.MULTILINE)
 
 
+def named(name: str):
+    """Return the object of a full name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)
+
+
 def public_objects():
     """Return every public object with one of its names."""
     names = [f"fairshap.{name}" for name in fairshap.__all__]
@@ -17,19 +23,22 @@ def public_objects():
         names += [f"{package.__name__}.{name}" for name in getattr(package, "__all__", ())]
     found = {}
     for name in names:
-        module, _, attribute = name.rpartition(".")
-        value = getattr(import_module(module), attribute)
+        value = named(name)
         if not hasattr(value, "__path__") and type(value).__name__ != "module":
             found.setdefault(id(value), name)
     return found
 
 
+def test_every_public_object_has_an_example():
+    callables = {name: value for name in public_objects().values() if callable(value := named(name))}
+    assert len(callables) > 40
+    # The tests run them, as they run all examples of docstrings.
+    assert [name for name, value in callables.items() if ">>> " not in (value.__doc__ or "")] == []
+
+
 def test_the_reference_lists_every_public_object_once():
     entries = ENTRY.findall((DOCS / "reference.rst").read_text())
-    listed = []
-    for entry in entries:
-        module, _, attribute = f"fairshap.{entry}".rpartition(".")
-        listed.append(id(getattr(import_module(module), attribute)))
+    listed = [id(named(f"fairshap.{entry}")) for entry in entries]
     public = public_objects()
     assert {public[key] for key in public.keys() - set(listed)} == set(), "not in docs/reference.rst"
     assert [entry for entry, key in zip(entries, listed, strict=True) if key not in public] == []

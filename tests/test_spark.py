@@ -1,5 +1,6 @@
 """Partitions of a Spark frame are repaired as the whole table is; Java 17 is needed."""
 
+import doctest
 import os
 import pickle
 import shutil
@@ -43,6 +44,14 @@ def spark():
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@needs_java
+@pytest.mark.parametrize("name", fairshap.spark.__all__)
+def test_the_example_of_a_docstring_runs(spark, name):
+    (found,) = doctest.DocTestFinder(recurse=False).find(getattr(fairshap.spark, name), name, fairshap.spark)
+    assert found.examples
+    assert doctest.DocTestRunner().run(found).failed == 0
 
 
 @pytest.fixture(scope="module")

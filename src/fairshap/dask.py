@@ -11,7 +11,23 @@ __all__ = ["DaskRepair", "repair"]
 
 
 class DaskRepair(NamedTuple):
-    """A repaired Dask frame, and its ledger; both are made when they are computed."""
+    """A repaired Dask frame, and its ledger; both are made when they are computed.
+
+    Examples
+    --------
+    >>> import dask
+    >>> import dask.dataframe as dd
+    >>> from fairshap import FairSHAP, Repairer, datasets
+    >>> from fairshap.dask import repair
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> table = d.X.assign(hired=d.y)
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = Repairer.fit(sampler, table, target="hired")
+    >>> repaired = repair(dd.from_pandas(table, npartitions=2), repairer)
+    >>> fair, edits = dask.compute(repaired.ddf, repaired.edits)
+    >>> len(fair), "phi" in edits
+    (200, True)
+    """
 
     ddf: Any
     edits: Any
@@ -37,6 +53,22 @@ def repair(ddf: Any, repairer: Repairer) -> DaskRepair:
         ``ddf`` has the columns, types, index and partitions of the given frame. ``edits`` has for each edit,
         by the row's index label, ``column``, ``old``, ``new``, ``phi``, ``reference``, ``old_type`` and
         ``new_type``; values are text.
+
+    Examples
+    --------
+    >>> import dask
+    >>> import dask.dataframe as dd
+    >>> from fairshap import FairSHAP, Repairer, datasets
+    >>> from fairshap.dask import repair
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> table = d.X.assign(hired=d.y)
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = Repairer.fit(sampler, table, target="hired")
+    >>> fair, edits = dask.compute(*repair(dd.from_pandas(table, npartitions=2), repairer))
+    >>> fair.shape == table.shape
+    True
+    >>> len(edits) == len(sampler.fit(d.X, d.y).edits_)
+    True
     """
     meta = ddf._meta
     meta_of_both = meta.assign(**{EDITS: pd.Series(dtype=object)})

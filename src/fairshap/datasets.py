@@ -40,6 +40,13 @@ class Dataset:
         What the table is, where it comes from, and how it may be used.
     feature_groups : dict, optional
         For an encoded table: the columns of X that belong to one raw column.
+
+    Examples
+    --------
+    >>> from fairshap import datasets
+    >>> d = datasets.load("german")
+    >>> d.sensitive, d.privileged, d.X.shape
+    ('sex', 'male', (1000, 9))
     """
 
     name: str

@@ -37,7 +37,21 @@ _KINDS = {pa.string(): "string", pa.float64(): "double", pa.int64(): "bigint"}
 
 
 class SparkRepair(NamedTuple):
-    """A repaired Spark frame, and its ledger; both are made when they are asked for."""
+    """A repaired Spark frame, and its ledger; both are made when they are asked for.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> import fairshap.spark
+    >>> session = fairshap.spark.local_session()
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> df = session.createDataFrame(d.X.assign(hired=d.y))
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = fairshap.spark.fit_repairer(df, sampler, target="hired")
+    >>> repaired = fairshap.spark.repair(df, repairer)
+    >>> repaired.df.columns == df.columns
+    True
+    """
 
     df: "DataFrame"
     edits: "DataFrame"
@@ -66,6 +80,19 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
         ``df`` has the schema of the given frame. ``edits`` has the key and for each edit ``column``, ``old``,
         ``new``, ``phi``, ``reference``, ``old_type`` and ``new_type``; values are text. The reference is a
         row number in the table that the repairer was fitted on.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> import fairshap.spark
+    >>> session = fairshap.spark.local_session()
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> df = session.createDataFrame(d.X.assign(hired=d.y))
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = fairshap.spark.fit_repairer(df, sampler, target="hired")
+    >>> fair, edits = fairshap.spark.repair(df, repairer)
+    >>> fair.count(), edits.count() == len(sampler.fit(d.X, d.y).edits_)
+    (200, True)
     """
     functions = import_extra("pyspark.sql.functions", "fairshap.spark", "spark")
     keys = [key] if isinstance(key, str) else list(key or ())
@@ -89,7 +116,20 @@ def repair(df: "DataFrame", repairer: Repairer, *, key: str | list[str] | None =
 
 
 def audit(df: "DataFrame", repairer: Repairer) -> Sums:
-    """Return the sums over all rows of a Spark frame: one small row from each partition is collected."""
+    """Return the sums over all rows of a Spark frame: one small row from each partition is collected.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> import fairshap.spark
+    >>> session = fairshap.spark.local_session()
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> df = session.createDataFrame(d.X.assign(hired=d.y))
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = fairshap.spark.fit_repairer(df, sampler, target="hired")
+    >>> fairshap.spark.audit(df, repairer).n_rows
+    200
+    """
     content = _sent(df, repairer)
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,6 +156,18 @@ def fit_repairer(
     A frame with more than ``max_rows`` rows is sampled at random, by the repair's ``random_state``. A model
     that was fitted elsewhere, such as the booster of ``xgboost.spark``, goes in as
     ``FairSHAP(FrozenEstimator(model), ...)``; see :meth:`Repairer.fit` for the parameters.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> import fairshap.spark
+    >>> session = fairshap.spark.local_session()
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> df = session.createDataFrame(d.X.assign(hired=d.y))
+    >>> sampler = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = fairshap.spark.fit_repairer(df, sampler, target="hired")
+    >>> repairer.n_rows
+    200
     """
     some = df.drop(*(drop or []))
     n = some.count()
@@ -129,7 +181,15 @@ def fit_repairer(
 
 
 def local_session(n_cores: int = 2, **config: Any) -> "SparkSession":
-    """Return a Spark session on this machine, for a first try and for tests; it needs Java 17."""
+    """Return a Spark session on this machine, for a first try and for tests; it needs Java 17.
+
+    Examples
+    --------
+    >>> import fairshap.spark
+    >>> session = fairshap.spark.local_session(n_cores=2)
+    >>> session.range(3).count()
+    3
+    """
     sql = import_extra("pyspark.sql", "fairshap.spark", "spark")
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):

@@ -200,6 +200,20 @@ class Evaluation:
         What the names are: the first column of every frame.
     rows : HeldOut or None
         Of methods, what each does on every held-out row, which evidence is made from.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairshap import datasets, evaluate
+    >>> d = datasets.make_biased(300, random_state=0)
+    >>> result = evaluate(d.X, d.y, LogisticRegression(), sensitive=d.sensitive, privileged=d.privileged,
+    ...                   methods=["baseline", "rsa"], n_folds=3, random_state=0)
+    >>> result
+    Evaluation('baseline', 'rsa': 3 folds)
+    >>> result.frame()["method"].tolist()
+    ['baseline', 'rsa']
+    >>> float(result.frame()["dr"].round(2)[1])
+    0.0
     """
 
     names: tuple[Any, ...]

@@ -175,6 +175,18 @@ class Explanation:
     --------
     explain : Computes it.
     select_edits : Chooses edits from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairshap import FairSHAP, datasets
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0).fit(d.X, d.y)
+    >>> explanation = fs.explanation_
+    >>> explanation.values.shape
+    (200, 5)
+    >>> bool(np.allclose(explanation.values.sum(axis=1), explanation.risk - explanation.reference_risk))
+    True
     """
 
     risk_function: Risk

@@ -49,6 +49,17 @@ class Edits:
         The attribution of the player that the column belongs to.
     library : str
         The library of the frame that :meth:`frame` returns.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> fs = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> X_fair, _ = fs.fit_resample(d.X, d.y)
+    >>> fs.edits_.frame().columns.tolist()
+    ['row', 'index', 'column', 'old', 'new', 'phi', 'reference']
+    >>> fs.edits_.apply(d.X).equals(X_fair)
+    True
     """
 
     row: Ints

@@ -129,6 +129,13 @@ class Selector(BaseEstimator):
     """Chooses the cells to edit from an explanation: the base of all selectors.
 
     A selector of your own has an ``_is_enough`` that says which Shapley values lead to an edit.
+
+    Examples
+    --------
+    >>> from fairshap import Budget, Iterative, OptimalSubset, Threshold
+    >>> from fairshap.edits import Selector
+    >>> all(issubclass(one, Selector) for one in (Threshold, Budget, OptimalSubset, Iterative))
+    True
     """
 
     #: The rounds of explaining and selecting, each with a model trained on the table as edited so far.

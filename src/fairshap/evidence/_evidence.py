@@ -57,6 +57,17 @@ class Evidence:
         What a repair changed and did.
     setting, provenance, limits
         What was audited, where it is from, and what the figures do not say.
+
+    Examples
+    --------
+    >>> from fairshap import audit, datasets
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> evidence = audit(None, d.X, d.y, sensitive=d.sensitive, n_folds=2, random_state=0,
+    ...                  fail_if=["impact_ratio < 0.01"])
+    >>> [gate.passed for gate in evidence.gates]
+    [True]
+    >>> evidence.to_markdown().splitlines()[0]
+    '# Fairness audit'
     """
 
     title: str

@@ -34,6 +34,15 @@ class Diagnostics:
         The rows without a reference.
     notes, library : dict, str
         What the matcher reports about how it matched; the library of the frames.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairshap import match
+    >>> X = pd.DataFrame({"sex": ["m", "f", "m", "f"], "age": [30, 31, 50, 52]})
+    >>> diagnostics = match(X, [0, 0, 1, 1], sensitive="sex", privileged="m").diagnostics()
+    >>> diagnostics.reuse.tolist(), diagnostics.unmatched.tolist()
+    ([1, 1, 1, 1], [])
     """
 
     matched: Floats

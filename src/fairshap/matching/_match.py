@@ -228,7 +228,15 @@ class Found(NamedTuple):
 
 
 class Matcher(BaseEstimator, ABC):
-    """Base of the matchers: what :func:`fairshap.match` and the estimators take."""
+    """Base of the matchers: what :func:`fairshap.match` and the estimators take.
+
+    Examples
+    --------
+    >>> from fairshap import NearestMatcher, TransportMatcher
+    >>> from fairshap.matching import Matcher
+    >>> issubclass(NearestMatcher, Matcher), issubclass(TransportMatcher, Matcher)
+    (True, True)
+    """
 
     pairing: Pairing
     bins: int | None

@@ -160,6 +160,15 @@ class MatchPlan:
         The library of the frame that :meth:`frame` returns.
     basis : Basis, optional
         The table that was matched and how; a plan made by hand has none.
+
+    Examples
+    --------
+    >>> from fairshap import MatchPlan
+    >>> plan = MatchPlan(n_rows=3, row=[0, 1], reference=[1, 0], weight=[1.0, 1.0], distance=[0.5, 0.5])
+    >>> plan
+    MatchPlan(2 pairs, 1 of 3 rows unmatched, mean distance 0.5)
+    >>> plan.best.tolist()
+    [1, 0, -1]
     """
 
     n_rows: int

@@ -29,7 +29,19 @@ _NAMES = {"accuracy": "accuracy", "auc": "ROC AUC", "r2": "R2", "dr": "discrimin
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HoldoutCheck:
-    """The baseline and the repaired model on a held-out set of ``n_rows`` rows."""
+    """The baseline and the repaired model on a held-out set of ``n_rows`` rows.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, datasets, holdout_check
+    >>> d = datasets.make_biased(1000, random_state=0)
+    >>> who = {"sensitive": d.sensitive, "privileged": d.privileged}
+    >>> check = holdout_check(FairSHAP(**who, counterfactuals="edited", random_state=0), d.X, d.y)
+    >>> check.n_rows
+    200
+    >>> check.frame().columns.tolist()[:3]
+    ['measure', 'before', 'after']
+    """
 
     n_rows: int
     _frame: pd.DataFrame

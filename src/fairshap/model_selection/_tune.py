@@ -36,7 +36,20 @@ AXES = ("dp", "eo", "eodds", "flips")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TradeoffCurve:
-    """The best performance at gaps of at most k, on a held-out set; what :meth:`Tuning.curve` returns."""
+    """The best performance at gaps of at most k, on a held-out set; what :meth:`Tuning.curve` returns.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairshap import datasets, tune
+    >>> d = datasets.make_biased(600, random_state=0)
+    >>> X, y, X_test, y_test = d.X[:400], d.y[:400], d.X[400:], d.y[400:]
+    >>> tuning = tune(X, y, LogisticRegression(), sensitive=d.sensitive, privileged=d.privileged,
+    ...               candidates=["plain"], n_folds=2, random_state=0)
+    >>> curve = tuning.curve(X, y, X_test, y_test, at=[0.5], axes=["dp"])
+    >>> curve.frame()[["axis", "at"]].values.tolist()
+    [['dp', 0.5]]
+    """
 
     evaluation: Evaluation
     _picks: pd.DataFrame
@@ -84,6 +97,17 @@ class Tuning:
         table for ``fit(X, y, sensitive_features=...)``.
     evaluation : Evaluation
         The measures of the candidates that went through all folds, and the noise level.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairshap import datasets, tune
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> tuning = tune(d.X, d.y, LogisticRegression(), sensitive=d.sensitive, privileged=d.privileged,
+    ...               candidates=["plain"], n_folds=2, random_state=0)
+    >>> tuning.recommended in tuning.frame()["name"].tolist()
+    True
+    >>> model = tuning.estimator.fit(d.X, d.y)
     """
 
     recommended: str

@@ -60,6 +60,18 @@ class DatasetRepair:
         The files that an earlier run had written already.
     subject : Subject
         What the sums are about: names, and no row.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fairshap import FairSHAP, datasets, repair_dataset
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> d = datasets.make_biased(400, random_state=0)
+    >>> d.X.assign(hired=d.y).to_parquet(folder / "people.parquet")
+    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> done = repair_dataset(folder / "people.parquet", folder / "fair", repair, target="hired")
+    >>> done.files, done.sums.n_rows
+    (('people.parquet',), 400)
     """
 
     sums: Sums

@@ -44,7 +44,17 @@ FIELDS = {
 
 
 class RepairedBatch(NamedTuple):
-    """A batch with its edits made, the ledger of these, and what its rows add up to."""
+    """A batch with its edits made, the ledger of these, and what its rows add up to.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, Repairer, datasets
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> batch = Repairer.fit(repair, d.X, d.y).repair(d.X[:50], d.y[:50])
+    >>> batch.X.shape, batch.sums.n_edits == len(batch.edits)
+    ((50, 5), True)
+    """
 
     X: Native
     edits: Edits

@@ -51,6 +51,17 @@ class Sums:
         The groups and the features that the figures are about.
     unit : float
         The unit of the model's output: 1 for probabilities.
+
+    Examples
+    --------
+    >>> from fairshap import FairSHAP, Repairer, datasets
+    >>> from fairshap.scale import Sums
+    >>> d = datasets.make_biased(200, random_state=0)
+    >>> repair = FairSHAP(sensitive=d.sensitive, privileged=d.privileged, random_state=0)
+    >>> repairer = Repairer.fit(repair, d.X, d.y)
+    >>> parts = [repairer.repair(d.X[k : k + 50], d.y[k : k + 50]).sums for k in range(0, 200, 50)]
+    >>> Sums.total(parts) == repairer.repair(d.X, d.y).sums
+    True
     """
 
     group_names: tuple[str, ...]
