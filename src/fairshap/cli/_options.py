@@ -134,7 +134,7 @@ force_option = partial(option, False, "Replace files that are there already; nev
 repeats_option = partial(
     option,
     None,
-    "How often the rows are dealt into folds; up to 4 times for a small table.",
+    "How often the rows are split into folds anew; by default up to 4 times for a small table.",
     _MEASURING,
     min=1,
 )
@@ -162,8 +162,10 @@ class FileOptions:
     )
     decimal: str | None = option(None, "The decimal sign: a point or a comma.", _TABLE, metavar="CHAR")
     thousands: str | None = option(None, "What separates thousands.", _TABLE, metavar="CHAR")
-    delimiter: str | None = option(None, "What is between fields.", _TABLE, metavar="CHAR")
-    encoding: str | None = option(None, "Of a text file.", _TABLE, metavar="NAME")
+    delimiter: str | None = option(None, "The character between fields.", _TABLE, metavar="CHAR")
+    encoding: str | None = option(
+        None, "The encoding of a text file, such as cp1252.", _TABLE, metavar="NAME"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +215,12 @@ class FoldOptions:
     """What a model is measured on."""
 
     folds: int | None = option(
-        None, "Folds to measure on; by default 5, and 3 from 100,000 rows on.", _MEASURING, min=2
+        None, "Folds to measure on; by default 5, or 3 for 100,000 rows and more.", _MEASURING, min=2
     )
     repeats: int | None = repeats_option()
     edits: str | None = option(
         None,
-        "The ledger of DATA, if DATA is a repaired table; one in its folder is found without.",
+        "The ledger of DATA, if DATA is a repaired table; one in the same folder is found by itself.",
         _TABLE,
         metavar="FILE",
     )
@@ -235,7 +237,7 @@ class RunOptions:
 
     json: bool = option(False, "Print one JSON object instead of tables.", _OUTPUT, "--json")
     quiet: bool = option(False, "No messages but errors; the result alone.", _OUTPUT, "--quiet", "-q")
-    seed: int = option(0, "Of everything that is drawn.", _MODEL, min=0)
+    seed: int = option(0, "The seed of everything that is random.", _MODEL, min=0)
     jobs: int | None = option(None, "Threads, or processes for folds. The result is the same.", _MODEL, min=1)
 
     @property
@@ -250,8 +252,8 @@ class ReportOptions:
 
     report: str | None = option(
         None,
-        "All that was found. The ending says the form: .html (a page), .md (a model card), .pdf, .json; "
-        "several with commas.",
+        "A report of all that was found. The ending says the form: .html (a page), .md (a model card), .pdf, "
+        ".json; several with commas.",
         _OUTPUT,
         metavar="FILE",
     )
@@ -295,7 +297,7 @@ class TableFiles(ReportOptions):
     """The files of a repair."""
 
     out: str = out_option()
-    edits: str | None = option(None, "The ledger: every edit, with why (CSV).", metavar="FILE")
+    edits: str | None = option(None, "The ledger: every edit and its reason (CSV).", metavar="FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,13 +307,13 @@ class TunedFiles(ReportOptions):
     out: str | None = option(
         None,
         "The table that the recommendation is trained on: edited cells, added rows, a column of weights. "
-        "Only remedies that are a table are tried then.",
+        "Then only remedies that are a table are tried.",
         _OUTPUT,
         *("--out", "-o"),
         metavar="FILE",
     )
     ledger: str | None = option(
-        None, "The ledger of its edits, each with why (CSV).", _OUTPUT, metavar="FILE"
+        None, "The ledger of its edits, each with its reason (CSV).", _OUTPUT, metavar="FILE"
     )
 
 
@@ -353,7 +355,9 @@ class ConstraintOptions:
         _REPAIR,
         autocompletion=offer(["none", "risk_rises", "label_less_likely"]),
     )
-    plausible: bool = option(False, "Only combinations of categories that occur.", _REPAIR, "--plausible")
+    plausible: bool = option(
+        False, "Only new values that occur together with the row's other categories.", _REPAIR, "--plausible"
+    )
     matcher: str = option(
         "nearest",
         "How rows are matched: nearest, emd, sinkhorn or sliced.",

@@ -51,20 +51,20 @@ def repair(
     ),
     folds: int | None = option(
         None,
-        "Folds to measure before and after on; by default 5, and 3 from 100,000 rows on. 0 for none but in a "
-        "report.",
+        "Folds to measure before and after on; by default 5, or 3 for 100,000 rows and more. 0 measures only "
+        "for a report.",
         "Measuring",
         min=0,
     ),
     repeats: int | None = repeats_option(),
     remedy: str | None = option(
         None,
-        "Instead of these edits a remedy, by the name that fairshap tune gives it.",
+        "A remedy instead of edits, by the name that fairshap tune gives it.",
         "Repair",
         metavar="NAME",
     ),
     minimize: str = option(
-        "fairness", "With --remedy: what tune was to make small, which searched weights go by.", "Repair"
+        "fairness", "With --remedy: what was given to tune; searched weights depend on it.", "Repair"
     ),
     max_references: int | None = option(
         None,

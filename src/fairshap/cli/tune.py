@@ -47,7 +47,7 @@ def tune(
     scoring: str = option(
         "accuracy", f"What --max-accuracy-drop limits: {', '.join(SCORING)}.", autocompletion=offer(SCORING)
     ),
-    blind: bool = option(False, "Only what predicts without the sensitive column.", None, "--blind"),
+    blind: bool = option(False, "Try only what predicts without the sensitive column.", None, "--blind"),
     max_edits: float | None = option(None, "Cells to edit at most: a number, or a share below 1.", min=0),
     candidates: Texts = names_option(_CANDIDATES, autocompletion=offer(FAMILIES)),
     top: int = option(10, "Candidates to show.", min=1),
