@@ -29,7 +29,7 @@ _THRESHOLD = 0.05
 
 
 class Explainer(BaseEstimator):
-    """What the Shapley values are of, and how they are computed.
+    """What the Shapley values explain, and how they are computed.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def select_edits(
     selector: Selector | None = None,
     constraints: EditConstraints | None = None,
 ) -> Edits:
-    """Return the edits that a selector chooses from an explanation; a cell of two equal values is none.
+    """Return the edits that a selector chooses from an explanation; cells that keep their value are left out.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ class Found(NamedTuple):
 
 
 class Matcher(BaseEstimator, ABC):
-    """Base of the matchers: what :func:`fairshap.match` and the estimators take.
+    """Base class of the matchers that :func:`fairshap.match` and the estimators take.
 
     Examples
     --------

@@ -179,7 +179,7 @@ def budget_curve(
     verbose: int = 0,
     **params: Any,
 ) -> Evaluation:
-    """Return what editing the cells of the largest 0, 1, 2, ... Shapley values does, by cross-validation.
+    """Return every measure against the number of edited cells, by cross-validation.
 
     ``frame()`` has a line for each budget, and ``plot()`` draws curves. Parameters that are not listed are
     those of :func:`fairshap.evaluate`.
