@@ -31,7 +31,7 @@ from fairshap.cli._problem import CommandTable, open_problem
 from fairshap.exceptions import CopiedAttributeWarning, FileError, MissingExtraError, ModelError
 
 # Rows from which on it helps to train in several threads.
-_SMALL = 20_000
+_SMALL = 100_000
 
 
 def open_task(
