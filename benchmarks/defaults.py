@@ -7,8 +7,8 @@ folds of five.
 
 The rule: of the candidates that lose at most .003 of accuracy in the mean over tables, do not raise EO in the
 mean, and raise DP on no table by more than .005, take the one with the lowest DP. Of those within .002 of it,
-take the one with more edits, since these are what FairSHAP is for, and then the more accurate one. (Directed
-edits at T = .05 with limits of .012 and .016 make the same edits in the same time.)
+take the one with more edits, since these are what FairSHAP is for, and then the more accurate one. (The last
+was the faster one, until two candidates made the same edits in the same time.)
 
     python benchmarks/defaults.py WHEEL --out defaults.jsonl [--folds 3] [--settings law:Sex ...] [--show]
 

@@ -163,7 +163,8 @@ def bar_undominated(lines: Lines, model: str) -> Verdict:
         if better:
             lost[setting] = better[0]
     numbers = "; ".join(f"{setting} by {plain}" for setting, plain in lost.items()) or "by none"
-    met = False if lost else True if len(settings) == len(SETTINGS) else None
+    met = True if len(settings) == len(SETTINGS) else None
+    met = False if lost else met
     return what, bar, met, f"dominated on {len(lost)} of {len(settings)}: {numbers}"
 
 

@@ -71,7 +71,7 @@ class _FairSHAPPredictor(Routed, Trainer):
         weigher = self._weigher(repair, estimator)
         weighing = self._weigh(repair, estimator, weigher, X, y, sample_weight)
         is_blind = self.drop_sensitive or sensitive_features is not None
-        if self._is_auto and weigher is not None and is_blind and repair.constraints is None:
+        if self._is_auto and is_blind and repair.constraints is None and repair.counterfactuals is None:
             # The groups are treated alike whatever is edited. What is left is the gap between them.
             is_binary = len(np.unique(read_target(y, open_store(X).n_rows))) == 2
             repair.constraints = EditConstraints(direction="parity") if is_binary else None
@@ -234,14 +234,18 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         Weights the rows of the repaired table by group and label: a :class:`mitigation.Reweigher` or
         :class:`mitigation.ParityWeigher`, or a :class:`mitigation.SoftLabeler`, which gives every row with
         either label. Its attribute and random state are those of the repair and its estimator is this one,
-        unless it has its own. What it does is judged out of fold, on the rows as they were recorded.
+        unless it has its own. What it does is judged on folds of the rows as they were recorded.
 
-        "auto" is a ``SoftLabeler`` that may cost 0.012 of the accuracy of the model without the column, most
-        of which it wins back; for an estimator that cannot learn from both labels of a row, such as a search,
-        a ``ParityWeigher``. Unless the repair has ``constraints``, or the classifier sees the column, these
-        are ``EditConstraints(direction="parity")``. "auto" is None for more than two labels, for an estimator
-        without probabilities or that takes no weights, for fewer than three rows of a label in a group, and
-        beside counterfactuals, where folds share copies of rows.
+        "auto" is a ``SoftLabeler`` whose rule may cost 0.012 of the accuracy of the model without the column.
+        Boosted trees win most of it back by learning from probabilities, linear models do not. For an
+        estimator that cannot learn from both labels of a row, such as a search, it is a ``ParityWeigher``. It
+        is None for more than two labels, for an estimator without probabilities or that takes no weights, for
+        fewer than three rows of a label in a group, and beside counterfactuals, where folds share copies of
+        rows.
+
+        Also with "auto", a classifier that does not see the column is trained on edits that narrow the gap,
+        ``EditConstraints(direction="parity")``, if there are two labels, no counterfactuals, and no
+        ``constraints`` of the repair.
     drop_sensitive : bool, default=True
         Whether the classifier is trained without the sensitive column, which only the repair sees then; rows
         to predict may come with or without it. If the classifier would be fitted otherwise without the
@@ -325,7 +329,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         if not self._is_auto:
             return True
         side, labels = problem.groups.side, problem.y
-        strata = np.bincount(strata_of(labels, side)[side >= 0], minlength=4)
+        counts = side >= 0 if problem.sample_weight is None else (side >= 0) & (problem.sample_weight > 0)
+        strata = np.bincount(strata_of(labels, side)[counts], minlength=4)
         return len(labels.names) == 2 and bool(strata.min() >= SoftLabeler().n_folds)
 
 

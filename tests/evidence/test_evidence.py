@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
 
 import fairshap
 from fairshap import ColumnEncoder, FairSHAP, audit, datasets, evaluate, metrics
@@ -222,12 +224,61 @@ def test_a_model_whose_decisions_are_all_alike_is_judged_by_its_scores(whom):
     assert f"On average they are {said};" in evidence.answers.what_was_unfair
     assert "How often each group is scored above the median, with 95" in evidence.html
     lowest = rates.idxmin()
-    assert f"sex = {lowest} ({low / high:.2f}) is scored above the median" in evidence.answers.for_whom
+    assert (
+        f"sex = {lowest} ({low / high:.2f}) is scored above the median for call = yes"
+        in evidence.answers.for_whom
+    )
     # Nor is one cleared that does not take the column, and has another to tell it by.
     height = (X["sex"] == "m") + rng.normal(size=n)
     rest = X[["years"]].assign(height=height)
     blind = audit(logistic().fit(rest, y), rest.assign(sex=X["sex"]), y, sensitive="sex", positive="yes")
     assert "the groups are scored differently all the same" in blind.answers.what_was_unfair
+
+
+def test_rare_decisions_that_tell_the_groups_apart_are_told():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X = pd.DataFrame({"sex": rng.choice(["m", "f"], n), "score": rng.normal(size=n)})
+    y = pd.Series(np.where(rng.random(n) < 0.08, "yes", "no"), name="call")
+    chosen = (X["score"] > 2.6) & ((X["sex"] == "m") | (X["score"] > 3.4))
+    assert chosen.mean() < 0.008
+
+    class Rare(DummyClassifier):
+        def predict_proba(self, X):
+            taken = (X["score"] > 2.6) & ((X["sex"] == "m") | (X["score"] > 3.4))
+            return np.column_stack([1 - taken, taken]).astype(float)
+
+        def predict(self, X):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    evidence = audit(Rare().fit(X, y), X, y, sensitive="sex", privileged="m", positive="yes")
+    rates = chosen.groupby(X["sex"]).mean()
+    said = evidence.answers.what_was_unfair
+    assert "say nothing about the groups" not in said
+    assert f"{rates['f'] / rates['m']:.2f} times as often" in said
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.MarginWarning")
+def test_scores_that_are_no_probabilities_make_whole_sentences():
+    rng = np.random.default_rng(0)
+    n = 2000
+    X = pd.DataFrame({"sex": rng.choice([0, 1], n), "years": rng.integers(0, 30, n)})
+    y = pd.Series(np.where(rng.random(n) < np.where(X["sex"] == 1, 0.1, 0.05), "yes", "no"), name="call")
+    evidence = audit(LinearSVC().fit(X, y), X, y, sensitive="sex", privileged=1, positive="yes")
+    assert "). In the table, " in evidence.answers.what_was_unfair
+    assert "scored above the median for call = yes less than four fifths" in evidence.answers.for_whom
+
+
+def test_a_quantity_that_one_group_has_less_of_can_be_audited():
+    # In a decile there is one row of a group, or none.
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["m", "f"], 600), "years": rng.integers(0, 20, 600)})
+    pay = 30_000 + 500 * X["years"] + 12_000 * (X["sex"] == "m") + rng.normal(0, 4000, 600)
+    by = pd.crosstab(pd.qcut(pay, 10, labels=False), X["sex"])
+    assert by.min().min() < 2
+    evidence = audit(None, X, pay.rename("pay"), sensitive="sex", privileged="m", random_state=0)
+    low, high = sorted(line.mean_target.value for line in evidence.groupings[0].quantity.lines)
+    assert (low, high) == pytest.approx(tuple(sorted(pay.groupby(X["sex"]).mean())))
 
 
 def test_of_several_labels_all_are_told_and_the_widest_gap_is_drawn():

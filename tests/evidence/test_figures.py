@@ -27,7 +27,7 @@ from fairshap.evidence._figures import (
 )
 from fairshap.evidence._held import Held
 from fairshap.evidence._tables import ERRORS, Split, calibrate, compare_models, group_rows
-from fairshap.evidence._words import whom_all
+from fairshap.evidence._words import one_sided
 from tests.conftest import examples
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -388,7 +388,7 @@ def test_a_label_given_a_tenth_as_often_as_it_occurs_is_given_to_almost_nobody()
     def whom(had, given):
         true, predicted = (np.repeat([1.0, 0.0], [n, 1000 - n])[:, None] for n in (had, given))
         found = group_rows(split, replace(held, true=true, predicted=predicted))
-        return whom_all(found, found.labels[0]).partition(" (")[0]
+        return one_sided(found, found.labels[0]).partition(" (")[0]
 
     assert [whom(200, given) for given in (18, 22)] == ["almost nobody", ""]
     assert [whom(800, given) for given in (982, 978)] == ["almost everybody", ""]

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from catboost import CatBoostClassifier
+from imblearn.ensemble import BalancedRandomForestClassifier
 from imblearn.over_sampling import RandomOverSampler
 from imblearn.pipeline import make_pipeline as imblearn_pipeline
 from lightgbm import LGBMClassifier
@@ -18,12 +20,13 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 from xgboost import XGBClassifier
 
@@ -368,6 +371,7 @@ def test_edits_are_directed_where_nobody_says_otherwise_and_the_model_is_blind()
         (FairSHAPClassifier(repair(constraints=EditConstraints())), everything),
         (FairSHAPClassifier(repair(), weights=SoftLabeler(**QUICK)), everything),
         (FairSHAPClassifier(repair(), weights=None), everything),
+        (FairSHAPClassifier(repair(counterfactuals="edited")), everything),
         (FairSHAPClassifier(repair(), drop_sensitive=False), everything),
     ):  # fmt: skip
         pd.testing.assert_frame_equal(edits(model), expected)
@@ -375,6 +379,18 @@ def test_edits_are_directed_where_nobody_says_otherwise_and_the_model_is_blind()
     rest, beside = D.X.drop(columns="group"), {"sensitive_features": D.X["group"]}
     alone = edits(FairSHAPClassifier(fair, drop_sensitive=False), rest, **beside)
     pd.testing.assert_frame_equal(alone, directed)
+
+
+def test_a_label_without_weight_in_a_group_takes_the_weights_but_not_the_fit():
+    weight = np.where((D.X["group"] == "a") & (D.y == 1), 0.0, 1.0)
+    model = FairSHAPClassifier(repair()).fit(D.X, D.y, sample_weight=weight)
+    assert model.weights_ is None
+
+
+def test_the_ledger_of_distillation_gives_no_gap_as_its_reason():
+    labeler = SoftLabeler(LogisticRegression(), **WHO, strengths={}, random_state=0)
+    labeler.fit_resample(D.X, D.y)
+    assert set(labeler.frame()["why"]) == {"the model's own probabilities"}
 
 
 @pytest.mark.filterwarnings("ignore::fairshap.exceptions.NothingToRepairWarning")
@@ -392,7 +408,11 @@ def test_soft_labels_are_learned_with_the_attribute_beside_the_table_too(kind):
     model = FairSHAPClassifier(fair, weights=kind(**QUICK)).fit(rest, D.y, **beside)
     inside = FairSHAPClassifier(repair(), weights=kind(**QUICK)).fit(D.X, D.y)
     assert_array_equal(model.weights_.sample_weight_, inside.weights_.sample_weight_)
-    assert model.predict_proba(rest).shape == (300, 2)
+    if kind is SoftLabeler:
+        X_fair, either = model.repair_.edits_.apply(rest), np.concatenate([D.y, 1 - D.y])
+        expected = MitigatedClassifier(None, LogisticRegression())
+        expected.fit(pd.concat([X_fair, X_fair]), either, sample_weight=model.weights_.sample_weight_)
+        assert_array_equal(model.predict_proba(rest), expected.predict_proba(rest))
 
 
 class Refusing(LogisticRegression):
@@ -423,8 +443,17 @@ def piped(*steps):
         (LGBMClassifier(is_unbalance=True), "is_unbalance=True"),
         (GridSearchCV(LogisticRegression(), {"C": [1]}), r"splits the rows itself \(cv\)"),
         (CalibratedClassifierCV(LogisticRegression()), r"splits the rows itself \(cv\)"),
+        (
+            make_pipeline(StandardScaler(), SVC(probability=True)),
+            r"splits the rows itself \(svc__probability\)",
+        ),
+        (SGDClassifier(early_stopping=True), r"splits the rows itself \(early_stopping\)"),
+        (BalancedRandomForestClassifier(), "sampling_strategy='all'"),
         (piped(SelectKBest(k=1)), "SelectKBest learns from labels"),
-        (piped(ColumnTransformer([("t", TargetEncoder(), ["a"])])), "its step TargetEncoder learns|cv"),
+        (
+            piped(ColumnTransformer([("t", TargetEncoder(), ["a"])])),
+            "TargetEncoder learns from labels",
+        ),
         (imblearn_pipeline(RandomOverSampler(), LogisticRegression()), "RandomOverSampler resamples"),
     ],
 )
@@ -440,11 +469,21 @@ def test_what_counts_or_splits_labels_cannot_learn_from_either(estimator, says):
         XGBClassifier(scale_pos_weight=1),
         LGBMClassifier(is_unbalance=False),
         HistGradientBoostingClassifier(),
+        SGDClassifier(loss="log_loss"),
+        CatBoostClassifier(cat_features=[], verbose=0),
         piped(StandardScaler(), PCA(n_components=2)),
     ],
 )
 def test_what_learns_by_weights_alone_can_learn_from_either(estimator):
     assert trouble_with_either_label(estimator) == ""
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_scores_of_an_estimator_that_splits_rows_are_not_turned_round():
+    # Platt scaling on folds would learn a row from one of its labels and predict the other.
+    model = FairSHAPClassifier(repair(SVC(probability=True, random_state=0))).fit(D.X, D.y)
+    other = datasets.make_biased(1000, random_state=9)
+    assert roc_auc_score(other.y, model.predict_proba(other.X)[:, 1]) > 0.5
 
 
 def test_the_ledger_of_soft_labels_counts_a_row_by_its_probability():
@@ -529,11 +568,13 @@ def test_what_cannot_be_used_is_an_error(kind):
         ({"max_accuracy_drop": -1}, InputError, "max_accuracy_drop=-1 must be a number from 0 on"),
         ({"n_folds": 1}, InputError, "n_folds=1 must be a whole number from 2 on"),
         ({"estimator": LinearSVC()}, ModelError, "LinearSVC has no predict_proba"),
+        ({"estimator": LogisticRegression}, InputError, "estimator=<class .* is not a classifier"),
+        ({"estimator": "logistic"}, InputError, "estimator='logistic' is not a classifier"),
         ({"estimator": FrozenEstimator(LogisticRegression())}, ModelError, "cannot be fitted on folds"),
     ):
         with pytest.raises(error, match=match):
             kind(**{"estimator": LogisticRegression(), **WHO, **params}).fit(D.X, y)
-    with pytest.raises(TargetError, match="y holds 3 labels; parity weights are for two"):
+    with pytest.raises(TargetError, match="y holds 3 labels; weights and rules by group"):
         kind(LogisticRegression(), **WHO).fit(D.X, np.arange(300) % 3)
     with pytest.raises(InputError, match="rows of both labels in both groups"):
         kind(LogisticRegression(), **WHO).fit(D.X, (D.X["group"] == "a").astype(int))

@@ -49,7 +49,7 @@ def strata_of(target: Target, side: Sides) -> Ints:
 
 
 def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int | None, seed: int) -> Folds:
-    """Return folds that are stratified by label and group.
+    """Return folds that are stratified by label and group, or by group alone if a bin of a quantity is rare.
 
     The first repeat does not depend on the number of repeats, and rows whose attribute is missing need not be
     in every fold. By default there are fewer folds if a label of a group has fewer rows.
@@ -58,14 +58,19 @@ def make_folds(target: Target, side: Sides, n_folds: int | None, n_repeats: int 
         if number is not None:
             check_count(number, name, ", or None", least)
     n_rows, strata = len(side), strata_of(target, side)
-    fewest = int(np.unique(strata[side >= 0], return_counts=True)[1].min())
+    counts = np.unique(strata[side >= 0], return_counts=True)[1]
+    if target.classes is None and counts.min() < (n_folds or _FOLDS):
+        strata = np.maximum(side, 0).astype(np.int64)
+        counts = np.bincount(side[side >= 0])
+    fewest = int(counts.min())
     if n_repeats is None:
         n_repeats = 1 if n_folds else int(np.clip(_ENOUGH // n_rows, 1, _MAX_REPEATS))
     asked = "The table cannot be split into folds" if n_folds is None else f"n_folds={n_folds} is too many"
     if n_folds is None:
         n_folds = max(2, min(fewest, _FOLDS if n_rows < _MANY else _FEWER))
     if fewest < n_folds:
-        has = f"one label of one group has {fewest} {'row' if fewest == 1 else 'rows'}"
+        what = "one group" if target.classes is None else "one label of one group"
+        has = f"{what} has {fewest} {'row' if fewest == 1 else 'rows'}"
         raise InputError(f"{asked}: {has}, and each fold needs one of them.", parameter="n_folds")
     pairs: list[tuple[Ints, Ints]] = []
     for repeat in range(n_repeats):

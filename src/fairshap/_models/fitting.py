@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -40,9 +40,13 @@ _OF_COLUMNS = {
     *("cat_features", "categorical_feature", "categorical_features", "feature_types", "feature_weights"),
     *("monotone_constraints", "monotonic_cst", "interaction_constraints", "interaction_cst"),
 }
-# Parameters that weight labels, or with which CatBoost encodes categories by counting labels.
+# Parameters by which an estimator splits the rows itself. "auto" of histogram gradient boosting did no harm
+# where it was measured.
+_SPLITTING = {"probability", "early_stopping"}
+# Parameters that weight or resample labels, or with which CatBoost encodes categories by counting labels.
 _OF_LABELS = {
-    "class_weight", "class_weights", "auto_class_weights", "scale_pos_weight", "is_unbalance", "cat_features"
+    "class_weight", "class_weights", "auto_class_weights", "scale_pos_weight", "is_unbalance", "cat_features",
+    "sampling_strategy",
 }  # fmt: skip
 # A trial has so many rows of each label, which leaves some for each fold of a search inside a search.
 _ROWS = 30
@@ -335,15 +339,6 @@ def trouble_with_either_label(estimator: Any) -> str:
     learn from one of the two, and is then tested on the other.
     """
     params = estimator.get_params()
-    for name, value in params.items():
-        last = name.rpartition("__")[2]
-        if last == "cv":
-            return f"it splits the rows itself ({name})"
-        is_off = (
-            value is None or value is False or (value is not True and isinstance(value, Real) and value == 1)
-        )
-        if last in _OF_LABELS and not is_off:
-            return f"it counts or weights labels itself ({name}={value!r})"
     for pipeline in (part for part in (estimator, *params.values()) if isinstance(part, Pipeline)):
         for _, step in pipeline.steps[:-1]:
             if hasattr(step, "fit_resample"):
@@ -352,6 +347,15 @@ def trouble_with_either_label(estimator: Any) -> str:
             learning = next((part for part in parts if _learns_from_labels(part)), None)
             if learning is not None:
                 return f"its step {type(learning).__name__} learns from labels, and gets no weights"
+    for name, value in params.items():
+        last = name.rpartition("__")[2]
+        if last == "cv" or (last in _SPLITTING and value is True):
+            return f"it splits the rows itself ({name})"
+        is_empty = isinstance(value, Sized) and len(value) == 0
+        is_one = value is not True and isinstance(value, Real) and value == 1
+        is_off = value is None or value is False or is_empty or is_one
+        if last in _OF_LABELS and not is_off:
+            return f"it counts or weights labels itself ({name}={value!r})"
     return ""
 
 

@@ -18,7 +18,7 @@ class Stopped(BaseException):
 
 def main() -> NoReturn:
     """Run the command with the arguments of the process, and exit."""
-    # Threads that wait do not spin, which takes a busy machine ten times as long to train trees.
+    # Threads that wait sleep. Where they spin, training trees takes a busy machine ten times as long.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # What is imported can take seconds, and may swallow an exception.
     _answer_signals(_end)

@@ -205,13 +205,13 @@ def print_evidence(
 
 def _print_groups(output: Output, grouping: Any) -> None:
     """Print what the groups by one attribute get, and how the model errs about them."""
-    output.line(f"\nFor whom: by {grouping.attribute} [95 % intervals]")
-    from fairshap.evidence._words import whom_all
+    from fairshap.evidence._words import one_sided
 
+    output.line(f"\nFor whom: by {grouping.attribute} [95 % intervals]")
     head = ["group", "rows", "base rate", "selected", "impact ratio", "adjusted p", "true positives"]
     for table in grouping.labels[:1]:
-        # The decisions say nothing of a model that decides on all alike; its scores do.
-        scored = ["scored above median", "its ratio"] if whom_all(grouping, table) else []
+        # Decisions that are almost all alike say nothing about the groups, and scores do.
+        scored = ["scored above median", "its ratio"] if one_sided(grouping, table) else []
         lines = []
         for group, line, errors in zip(grouping.groups, table.outcomes, table.errors, strict=True):
             mark = " (few rows)" if group.is_few else " (under 2 %)" if group.is_small else ""

@@ -24,7 +24,7 @@ from fairshap.evidence._provenance import MAPPING, MAPPING_DATE, MAPPING_NOTE, P
 from fairshap.evidence._proxies import Proxies
 from fairshap.evidence._sections import Mitigation, Setting, Treatment
 from fairshap.evidence._tables import Grouping
-from fairshap.evidence._words import FOUR_FIFTHS, Answers, told_table, whom_all
+from fairshap.evidence._words import FOUR_FIFTHS, Answers, one_sided, widest_table
 from fairshap.exceptions import InputError
 from fairshap.report import ReportData, Sweep, render
 
@@ -131,7 +131,12 @@ class Evidence:
     @cached_property
     def html(self) -> str:
         """The page: one file of HTML that loads nothing; it needs the extra ``report``."""
-        options = {"note": self.note, "redact": self.redact, "four_fifths": FOUR_FIFTHS, "drawn": self._drawn}
+        options = {
+            "note": self.note,
+            "redact": self.redact,
+            "four_fifths": FOUR_FIFTHS,
+            "drawn": self._outcomes_caption,
+        }
         return render(self.to_dict(), self.data, self.sweep, self, **options)
 
     def to_markdown(self) -> str:
@@ -223,10 +228,10 @@ class Evidence:
             figures = [one.mean_prediction for one in grouping.quantity.lines]
             label, line, unit = f"mean predicted {self.setting.target}", None, 1
         else:
-            table = told_table(self.setting, grouping)
+            table = widest_table(self.setting, grouping)
             label = f"predicted {self.setting.target} = {table.label} (%)"
             rate, highest = "selection_rate", table.most_favored
-            if whom_all(grouping, table):
+            if one_sided(grouping, table):
                 label = f"scored above the median for {self.setting.target} = {table.label} (%)"
                 rate, highest = "scoring_rate", table.highest_scoring
             figures = [getattr(one, rate) for one in table.outcomes]
@@ -237,13 +242,13 @@ class Evidence:
         return draw_outcomes(names, ends, label, line, ax)
 
     @property
-    def _drawn(self) -> str:
+    def _outcomes_caption(self) -> str:
         """What the plot of outcomes shows."""
         grouping = self.groupings[-1]
         if grouping.quantity is not None:
             return "Mean prediction"
-        table = told_table(self.setting, grouping)
-        what = "scored above the median" if whom_all(grouping, table) else f"predicted {table.label}"
+        table = widest_table(self.setting, grouping)
+        what = "scored above the median" if one_sided(grouping, table) else f"predicted {table.label}"
         return f"How often each group is {what}"
 
     def plot_fairness(self, ax: Any = None) -> Any:

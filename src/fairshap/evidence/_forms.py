@@ -132,8 +132,11 @@ def to_card(evidence: dict[str, Any]) -> str:
         "### Treatment",
         "- Discriminative risk (DR), the mean change when only the attribute changes: "
         f"{_figure(evidence['treatment']['risk'])}"
-        + (f"\n- Decisions that flip when only the attribute changes: {_figure(flips, True)}")
-        * (flips["value"] is not None),
+        + (
+            ""
+            if flips["value"] is None
+            else f"\n- Decisions that flip when it changes: {_figure(flips, True)}"
+        ),
         _text(answers["through_which_columns"]),
         *_mitigation(evidence["mitigation"], answers),
         *_gates(evidence["gates"]),

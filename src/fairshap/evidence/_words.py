@@ -103,7 +103,7 @@ def verdict(setting: Setting, groupings: tuple[Grouping, ...], treatment: Treatm
 
 def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, str]:
     """Say how often the groups with the highest and the lowest rate are selected; and how they differ."""
-    table = told_table(setting, grouping)
+    table = widest_table(setting, grouping)
     gap = table.gaps["selection_rate"]
     if not gap.highest:
         return f"There are no two groups of {grouping.attribute} to compare.", ""
@@ -113,7 +113,7 @@ def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, str]:
     names = [group_name(grouping.attribute, line.group) for line in (low, high)]
     whom = f"{rates[0]} of {names[0]} and for {rates[1]} of {names[1]}"
     many = f" (of {len(lines)} groups, the lowest and the highest)" if len(lines) > 2 else ""
-    if everybody := whom_all(grouping, table):
+    if everybody := one_sided(grouping, table):
         return _scores_in_words(setting, grouping, table, everybody)
     impact = low.impact_ratio
     said = f"The model predicts {setting.target} = {table.label} for {whom}{many}"
@@ -124,17 +124,19 @@ def _outcome_in_words(setting: Setting, grouping: Grouping) -> tuple[str, str]:
     return f"{said}.", "get different outcomes"
 
 
-def told_table(setting: Setting, grouping: Grouping) -> LabelTable:
+def widest_table(setting: Setting, grouping: Grouping) -> LabelTable:
     """Return the table that the first sentence is about: of several labels, that of the widest gap."""
     tables = grouping.labels[:1] if setting.positive else grouping.labels
     return max(tables, key=lambda one: np.nan_to_num(one.gaps["selection_rate"].figure.value, nan=-1.0))
 
 
-def whom_all(grouping: Grouping, table: LabelTable) -> str:
+def one_sided(grouping: Grouping, table: LabelTable) -> str:
     """Return whom the model gives a label to if that is almost everybody or nobody, otherwise nothing.
 
-    The decisions on the groups are alike then, whatever the model thinks of them.
+    Such decisions say nothing about the groups, unless they tell them apart all the same.
     """
+    if table.gaps["selection_rate"].figure.low > 0:
+        return ""
     weight = np.array([group.share for group in grouping.groups])
     base, chosen = (
         np.array([getattr(line, name).value for line in table.outcomes])
@@ -172,11 +174,13 @@ def _scores_in_words(
     )
     gaps = {errors.group: errors.calibration_gap.value for errors in table.errors}
     means = [line.base_rate.value - gaps[line.group] for line in (low, high)]
+    start = " In"
     if np.isfinite(means).all():
         # A model that knows next to nothing has the groups on two sides of the median too.
         said += f" On average they are {percent(means[0])} and {percent(means[1])};"
+        start = " in"
     bases = [percent(line.base_rate.value) for line in (low, high)]
-    said += f" in the table, {bases[0]} and {bases[1]} have {label}."
+    said += f"{start} the table, {bases[0]} and {bases[1]} have {label}."
     if not impact.high < 1:
         return f"{said} With these rows, the two cannot be told apart.", ""
     return said, "are scored differently"
@@ -299,8 +303,8 @@ def _some(names: list[str]) -> str:
 
 
 def _below(setting: Setting, grouping: Grouping, table: LabelTable, few: set[str]) -> str:
-    # Decisions that are all alike have ratios by chance.
-    is_scored = bool(whom_all(grouping, table))
+    # The ratios of one-sided decisions are those of a few rows.
+    is_scored = bool(one_sided(grouping, table))
     ratios = [
         (group_name(grouping.attribute, line.group), ratio)
         for line in table.outcomes
@@ -308,7 +312,8 @@ def _below(setting: Setting, grouping: Grouping, table: LabelTable, few: set[str
         and (ratio := line.scoring_impact_ratio if is_scored else line.impact_ratio).value < 0.8
     ]
     ratios.sort(key=lambda one: one[1].value)
-    what = "scored above the median" if is_scored else f"predicted {setting.target} = {table.label}"
+    label = f"{setting.target} = {table.label}"
+    what = f"scored above the median for {label}" if is_scored else f"predicted {label}"
     best = group_name(grouping.attribute, table.highest_scoring if is_scored else table.most_favored)
     if not ratios:
         return f"no group is {what} less than four fifths as often as {best}."

@@ -72,7 +72,15 @@ class ParitySearch(Mitigator):
         self.random_state = random_state
 
     def _estimator(self) -> Any:
-        return default_estimator(self.random_state) if self.estimator is None else self.estimator
+        if self.estimator is None:
+            return default_estimator(self.random_state)
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
+            raise InputError(
+                f"estimator={self.estimator!r} is not a classifier of scikit-learn's kind; give for example "
+                "LogisticRegression().",
+                parameter="estimator",
+            )
+        return self.estimator
 
     def _read(self, X: Native, y: Any, sensitive_features: Any, sample_weight: Any) -> Problem:
         """Return the problem, after a check of the parameters."""
@@ -273,15 +281,15 @@ class Strata:
         """Return the weight of each row."""
         return np.asarray(self.given * np.where(self.side >= 0, factors[self.side, self.label], 1.0))
 
-    def ledger(self, factors: Floats) -> list[dict[str, Any]]:
-        """Return a line for each side and label."""
+    def ledger(self, factors: Floats, why: str = "") -> list[dict[str, Any]]:
+        """Return a line for each side and label; ``why``, if it is not what the factors do to the gap."""
         lines = []
         for side, label in ((1, 1), (1, 0), (0, 1), (0, 0)):
             rows, factor = (self.side == side) & (self.label == label), float(factors[side, label])
             total = float(self.given[rows].sum())
             line = {"group": self.names[side], "label": self.labels.tolist()[label], "rows": int(rows.sum())}
             line |= {"weight": factor, "total_before": total, "total_after": total * factor}
-            lines.append(line | {"why": _why(factor, label == 1)})
+            lines.append(line | {"why": why or _why(factor, label == 1)})
         return lines
 
 

@@ -124,7 +124,8 @@ def two_labels(target: Target) -> NDArray[Any]:
     """Return the negative and the positive label; an error if there are others."""
     if target.classes is None or target.positive is None or len(target.classes) > 2:
         raise TargetError(
-            f"y holds {len(target.names)} labels; parity weights are for two. Reweigher takes more.",
+            f"y holds {len(target.names)} labels; weights and rules by group and label are for two. "
+            "Reweigher takes more.",
             parameter="y",
         )
     return np.asarray(target.classes[[1 - target.positive, target.positive]])

@@ -190,7 +190,8 @@ class SoftLabeler(Sampler, ParitySearch):
         own = np.where(positive, probability, 1 - probability)
         self.sample_weight_ = np.concatenate([own, 1 - own]) * np.tile(posteriors.weight, 2)
         strata = Strata(problem)
-        self._ledger = strata.ledger(strata.factors_of(probability))
+        why = "" if any(self.strengths_.values()) else "the model's own probabilities"
+        self._ledger = strata.ledger(strata.factors_of(probability), why)
         return with_either_label(problem.own.native, y)
 
     def frame(self) -> pd.DataFrame:

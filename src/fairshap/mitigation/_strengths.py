@@ -80,8 +80,8 @@ def shares_of(side: Sides, positive: Bools, weight: Floats) -> Floats:
     np.add.at(sums, (side[known], positive[known].astype(np.int64)), weight[known])
     if not sums.all():
         raise InputError(
-            "a label of one of the groups has no rows, or none that weigh anything. Parity weights need rows "
-            "of both labels in both groups."
+            "a label of one of the groups has no rows, or none that weigh anything. Weights and rules by "
+            "group and label need rows of both labels in both groups."
         )
     return np.asarray(sums / sums.sum())
 

@@ -72,10 +72,12 @@ def count(n: int, noun: str) -> str:
 def amount(value: float) -> str:
     """Return a number with four digits or more, never with a power of ten, which few readers know.
 
-    >>> amount(47392.51), amount(428.512), amount(0.0123)
-    ('47,393', '428.5', '0.0123')
+    >>> amount(47392.51), amount(999.96), amount(428.512), amount(0.0123), amount(1.234e-5)
+    ('47,393', '1,000', '428.5', '0.0123', '0.00001234')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if not np.isfinite(value) or abs(value) >= 999.95:
+        return f"{value:,.0f}"
+    return np.format_float_positional(float(f"{value:.4g}"), trim="-")
 
 
 def decimal(value: float | None) -> str:
