@@ -350,6 +350,8 @@ def test_without_a_privileged_group_all_are_compared_with_the_most_favored():
     assert table.most_favored == highest.group
     with pytest.raises(GroupError, match="is a quantity"):
         audit(logistic(), X, y, sensitive="wage")
+    with pytest.raises(GroupError, match="missing in every row"):
+        audit(None, X.assign(race=None), y, sensitive="race")
 
 
 def test_attributes_have_tables_of_their_own_and_of_their_combinations(found):

@@ -32,6 +32,7 @@ from fairshap.evidence._words import group_name
 from fairshap.exceptions import (
     FairshapWarning,
     FewReferencesWarning,
+    GroupError,
     InputError,
     ModelError,
     UnmatchedRowsWarning,
@@ -220,6 +221,8 @@ def favored(
     code, values, _ = read_attribute(table, columns)
     target = Target.read(y, table.n_rows, positive, None, is_quantity)
     known = code >= 0
+    if not known.any():
+        raise GroupError("the sensitive attribute is missing in every row; there are no groups to compare.")
     counts = np.bincount(code[known], minlength=len(values))
     if target.classes is None:
         level, how = np.asarray(target.values, dtype=np.float64), "the highest mean target"
