@@ -121,6 +121,10 @@ class _FairSHAPPredictor(Routed, Trainer):
     def _fit_weigher(self, weigher: Any, X: Native, y: Any, beside: dict[str, Any]) -> Any:
         """Fit what weights the rows; None if nobody asked for it and a fold cannot be trained on."""
         try:
+            if self._is_auto and isinstance(weigher, SoftLabeler):
+                if weigher._is_learned(X, y, beside):
+                    return weigher
+                weigher = ParityWeigher(**weigher.get_params(deep=False))
             return weigher.fit(X, y, **beside)
         except Exception as error:
             # An error of the estimator on a fold has a cause; one without is about what the user gave.
@@ -237,11 +241,13 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         unless it has its own. What it does is judged on folds of the rows as they were recorded.
 
         "auto" is a ``SoftLabeler`` whose rule may cost 0.012 of the accuracy of the model without the column.
-        Boosted trees win most of it back by learning from probabilities, linear models do not. For an
-        estimator that cannot learn from both labels of a row, such as a search, it is a ``ParityWeigher``. It
-        is None for more than two labels, for an estimator without probabilities or that takes no weights, for
-        fewer than three rows of a label in a group, and beside counterfactuals, where folds share copies of
-        rows.
+        Boosted trees win most of it back by learning from probabilities, linear models do not. It is a
+        ``ParityWeigher`` instead for an estimator that cannot learn from both labels of a row, such as a
+        search, and where models that learned so, out of fold, do not narrow the gap or measurably lose more
+        than the limits. It is None for more than two labels, for an estimator without probabilities or that
+        takes no weights, for fewer than three rows of a label in a group, and beside counterfactuals, where
+        folds share copies of rows. Where one label is rare, 0.012 can be most of what a model knows more than
+        a constant: look at the balanced accuracy, and set a ``SoftLabeler`` with a limit of your own.
 
         Also with "auto", a classifier that does not see the column is trained on edits that narrow the gap,
         ``EditConstraints(direction="parity")``, if there are two labels, no counterfactuals, and no

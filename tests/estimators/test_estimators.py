@@ -162,12 +162,12 @@ def test_the_classifier_explains_repairs_and_retrains():
 
 def test_another_model_can_be_retrained_than_the_one_that_is_explained():
     repair = FairSHAP(XGBClassifier(**QUICK), **SETTING)
-    classifier = FairSHAPClassifier(repair, LogisticRegression()).fit(D.X, D.y)
+    classifier = FairSHAPClassifier(repair, LogisticRegression(), weights=None).fit(D.X, D.y)
     pd.testing.assert_frame_equal(classifier.repair_.edits_.frame(), repair.fit(D.X, D.y).edits_.frame())
     assert isinstance(classifier.repair_.model_[-1], XGBClassifier)
     assert isinstance(classifier.estimator_[-1], LogisticRegression)
     # The estimator is what is explained, too, if the repair names none.
-    alone = FairSHAPClassifier(FairSHAP(**SETTING), XGBClassifier(**QUICK)).fit(D.X, D.y)
+    alone = FairSHAPClassifier(FairSHAP(**SETTING), XGBClassifier(**QUICK), weights=None).fit(D.X, D.y)
     pd.testing.assert_frame_equal(alone.repair_.edits_.frame(), repair.edits_.frame())
     assert isinstance(alone.estimator_[-1], XGBClassifier)
 

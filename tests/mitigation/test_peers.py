@@ -159,7 +159,7 @@ def test_a_reduction_after_a_repair_is_told_the_attribute_beside_the_table(how):
     rest, s = D.X.drop(columns="group"), D.X["group"]
     repair = FairSHAP(MODEL, privileged="a", threshold=0.01, random_state=0)
     reduction = ReductionClassifier(MODEL, privileged="a", random_state=0, **how)
-    model = FairSHAPClassifier(repair, reduction).fit(rest, D.y, sensitive_features=s)
+    model = FairSHAPClassifier(repair, reduction, weights=None).fit(rest, D.y, sensitive_features=s)
     X_fair, _ = repair.fit_resample(rest, D.y, sensitive_features=s)
     expected = clone(reduction).fit(X_fair, D.y, sensitive_features=s)
     assert_array_equal(model.predict_proba(rest), expected.predict_proba(rest))

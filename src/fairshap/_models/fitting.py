@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sized
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -351,12 +351,16 @@ def trouble_with_either_label(estimator: Any) -> str:
         last = name.rpartition("__")[2]
         if last == "cv" or (last in _SPLITTING and value is True):
             return f"it splits the rows itself ({name})"
-        is_empty = isinstance(value, Sized) and len(value) == 0
-        is_one = value is not True and isinstance(value, Real) and value == 1
-        is_off = value is None or value is False or is_empty or is_one
-        if last in _OF_LABELS and not is_off:
+        if last in _OF_LABELS and not _is_off(value):
             return f"it counts or weights labels itself ({name}={value!r})"
     return ""
+
+
+def _is_off(value: Any) -> bool:
+    """Say whether a parameter that weights labels leaves them as they are."""
+    if isinstance(value, (list, tuple, dict, np.ndarray)):
+        return len(value) == 0
+    return value is None or value is False or (value is not True and isinstance(value, Real) and value == 1)
 
 
 def _learns_from_labels(part: Any) -> bool:

@@ -103,6 +103,20 @@ class Learner:
             margin[test] = Scorer(model)(rows_of(self.table, test)) - 0.5
         return margin
 
+    def learn_softly(self, weight: Floats, n_folds: int, seed: int) -> Floats:
+        """Return the margins of all rows by models that learned others with either label.
+
+        ``weight`` holds the weights of the rows' own labels, then those of the other ones.
+        """
+        margin, positive = np.empty(self.table.n_rows), self.positive
+        own, other = np.split(weight, 2)
+        for train, test in make_folds(self.problem.y, self.problem.groups.side, n_folds, 1, seed):
+            labels = np.concatenate([positive[train], ~positive[train]]).astype(np.int64)
+            params = {"sample_weight": np.concatenate([own[train], other[train]])}
+            model = fit_model(self.estimator, rows_of(self.table, np.tile(train, 2)), labels, params)
+            margin[test] = Scorer(model)(rows_of(self.table, test)) - 0.5
+        return margin
+
     def cross_fit(self, n_folds: int, seed: int) -> tuple[Posteriors, Calibration]:
         """Return the posteriors of all rows by models that were not fitted on them, and the calibration."""
         groups, positive = self.problem.groups, self.positive

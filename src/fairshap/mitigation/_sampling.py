@@ -16,7 +16,7 @@ from fairshap.estimators import Sampler
 from fairshap.exceptions import InputError, ModelError
 from fairshap.mitigation._base import Mitigator, RowWeigher
 from fairshap.mitigation._parity import ParitySearch, Strata
-from fairshap.mitigation._strengths import Posteriors, probabilities
+from fairshap.mitigation._strengths import Judge, Posteriors, probabilities
 
 
 class Reweigher(RowWeigher):
@@ -181,6 +181,21 @@ class SoftLabeler(Sampler, ParitySearch):
         problem = self._read(X, y, sensitive_features, sample_weight)
         posteriors, _ = self._learner(problem).cross_fit(self.n_folds, draw_seed(self.random_state))
         return self._label(problem, y, posteriors)
+
+    def _is_learned(self, X: Native, y: Any, beside: dict[str, Any]) -> bool:
+        """Fit, and say whether models that learn from the labels narrow the gap and keep the limits.
+
+        They are asked about rows that they were not fitted on. Without strengths there is nothing to learn.
+        """
+        problem = self._read(X, y, **beside)
+        learner, seed = self._learner(problem), draw_seed(self.random_state)
+        posteriors, _ = learner.cross_fit(self.n_folds, seed)
+        self._label(problem, y, posteriors)
+        if not any(self.strengths_.values()):
+            return False
+        self.n_fits_ += self.n_folds
+        score = learner.learn_softly(self.sample_weight_, self.n_folds, seed)
+        return Judge(posteriors, self.minimize, self._limits()).follows(score)
 
     def _label(self, problem: Problem, y: Any, posteriors: Posteriors) -> tuple[Native, Any]:
         """Label by posteriors that are known."""

@@ -254,6 +254,19 @@ class Judge:
             allowed &= found["signed"][:, self.own] * self.sign[self.own] >= 0
         return np.asarray(allowed)
 
+    def follows(self, score: Floats) -> bool:
+        """Say whether a model, by its score, narrows the gap and does not measurably lose what it must not.
+
+        Of accuracy that means: two standard errors more than the limit.
+        """
+        rows = self.rows
+        before, after = ((one > 0) == rows.positive for one in (rows.margins(), score))
+        change = after.astype(np.float64) - before
+        mean = float(np.average(change, weights=rows.weight))
+        error = float(np.sqrt(np.sum((rows.weight * (change - mean)) ** 2)) / rows.weight.sum())
+        is_accurate = mean + 2 * error >= -self.limits.accuracy
+        return is_accurate and rows.auc(score) >= self.least_auc and self.gap_of(score) <= self.gap
+
     def accepts(self, score: Floats) -> bool:
         """Say whether a rule, by its score, keeps within all limits and does not widen the gap."""
         found = self.rows.measure(score[:, None] > 0)
