@@ -31,7 +31,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from effect import DROPPED, METHODS, MODELS, Data, Given, Task, fold_of, judged, read
+from effect import DEFAULT, DROPPED, METHODS, MODELS, Data, Given, Task, fold_of, judged, read
 from scipy.stats import t
 from threadpoolctl import threadpool_limits
 from xgboost import XGBClassifier
@@ -118,6 +118,8 @@ CANDIDATES: dict[str, Callable[[Given], Any]] = {
         for threshold, direction in product((0.05, 0.1), (None, "parity"))
         for drop in (None, *DROPS[1:])
     },
+    # What was made of it: soft labels only where models that learn from them narrow the gap, weights elsewhere.
+    "as it comes": METHODS[DEFAULT].make,
     # No defaults, but what is asked of them: what does the correction do as a rule, and distillation alone?
     "correction": lambda given: ProxyCorrection(given.model, **given.seeded),
     "self-distillation": _weighed(SoftLabeler, strengths={}),

@@ -505,7 +505,13 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     if explanation.game == "risk" and not (risk or span > 0):
         return (
             f"the explained model never uses column {attribute!r}: its output is the same whatever "
-            "the value. Unfairness that other columns carry is not what FairSHAP measures."
+            "the value. "
+            + (
+                "Its preprocessing may drop a column that it does not name: let it pass others on "
+                "(remainder='passthrough'), or put the column into X and name it."
+                if explanation.problem.added
+                else "Unfairness that other columns carry is not what FairSHAP measures."
+            )
         )
     mean = np.nanmean(explanation.risk)
     if explanation.game == "risk" and span < 1e-12 * risk:

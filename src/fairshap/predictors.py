@@ -18,6 +18,7 @@ from fairshap._models import (
     fit_model,
     fit_weighted,
     is_frozen,
+    resampler_of,
     takes_quantities,
     trouble_with_either_label,
 )
@@ -245,9 +246,10 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
         ``ParityWeigher`` instead for an estimator that cannot learn from both labels of a row, such as a
         search, and where models that learned so, out of fold, do not narrow the gap or measurably lose more
         than the limits. It is None for more than two labels, for an estimator without probabilities or that
-        takes no weights, for fewer than three rows of a label in a group, and beside counterfactuals, where
-        folds share copies of rows. Where one label is rare, 0.012 can be most of what a model knows more than
-        a constant: look at the balanced accuracy, and set a ``SoftLabeler`` with a limit of your own.
+        takes no weights, such as a pipeline that resamples, for fewer than three rows of a label in a group,
+        and beside counterfactuals, where folds share copies of rows. Where one label is rare, 0.012 can be
+        most of what a model knows more than a constant: look at the balanced accuracy, and give a
+        ``SoftLabeler`` with a limit of your own.
 
         Also with "auto", a classifier that does not see the column is trained on edits that narrow the gap,
         ``EditConstraints(direction="parity")``, if there are two labels, no counterfactuals, and no
@@ -311,6 +313,8 @@ class FairSHAPClassifier(ClassifierMixin, _FairSHAPPredictor):
                 parameter="weights",
             )
         if self._is_auto:
+            if resampler_of(estimator):
+                return None
             kind = ParityWeigher if trouble_with_either_label(estimator) else SoftLabeler
             weigher = kind(max_accuracy_drop=_MAX_DROP)
         else:

@@ -17,12 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
@@ -43,6 +44,7 @@ from fairshap import (
 from fairshap._crossval import make_folds
 from fairshap._crossval.trials import draw_seed
 from fairshap._models import fit_model, trouble_with_either_label
+from fairshap._models.scorer import split
 from fairshap._problem import Target
 from fairshap.exceptions import InputError, ModelError, TargetError, WeightsWarning
 from fairshap.mitigation import (
@@ -476,6 +478,49 @@ def test_what_counts_or_splits_labels_cannot_learn_from_either(estimator, says):
 )
 def test_what_learns_by_weights_alone_can_learn_from_either(estimator):
     assert trouble_with_either_label(estimator) == ""
+
+
+FOREST = RandomForestClassifier(5, random_state=0)
+
+
+def encoded(*steps, make=make_pipeline):
+    """Return a pipeline that encodes the words of the tables here."""
+    words = [name for name in BIG.X.columns if BIG.X[name].dtype.kind not in "if"]
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), words), remainder="passthrough")
+    return make(encoder, *steps)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [FOREST, VotingClassifier([("trees", FOREST), ("line", LogisticRegression())], voting="soft")],
+    ids=["forest", "voting"],
+)
+def test_ensembles_that_have_no_length_before_they_are_fitted_can_be_steps(estimator):
+    model = FairSHAPClassifier(repair(encoded(estimator))).fit(D.X, D.y)
+    assert model.weights_ is not None
+    assert model.predict(D.X).shape == (300,)
+
+
+def test_where_models_do_not_learn_from_soft_labels_weights_are_taken():
+    # Naive Bayes learns the spread of all rows from rows of either label.
+    d = datasets.make_biased(600, random_state=2)
+    rest = d.X.drop(columns=[name for name in d.X if d.X[name].dtype.kind not in "if"])
+    labeler = SoftLabeler(GaussianNB(), privileged="a", random_state=0, max_accuracy_drop=0.012)
+    beside = {"sensitive_features": d.X["group"], "sample_weight": None}
+    assert SoftLabeler(LogisticRegression(), privileged="a", random_state=0)._is_learned(rest, d.y, beside)
+    still = clone(labeler).set_params(strengths={})
+    assert not still._is_learned(rest, d.y, beside)
+    wrong = clone(labeler).set_params(strengths={"demographic_parity": -1.0})
+    assert not wrong._is_learned(rest, d.y, beside)
+
+
+def test_a_pipeline_that_resamples_is_neither_weighed_nor_called_with_its_sampler():
+    balanced = encoded(RandomOverSampler(random_state=0), LogisticRegression(), make=imblearn_pipeline)
+    model = FairSHAPClassifier(repair(balanced)).fit(D.X, D.y)
+    assert model.weights_ is None
+    before, last = split(model.repair_.model_)
+    assert [type(step).__name__ for step in before] == ["ColumnTransformer"]
+    assert isinstance(last, LogisticRegression)
 
 
 @pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")

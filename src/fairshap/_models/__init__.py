@@ -15,6 +15,7 @@ from fairshap._models.fitting import (
     is_frozen,
     needs_columns,
     repeats_of,
+    resampler_of,
     trouble_with_either_label,
 )
 from fairshap._models.scorer import (
@@ -42,6 +43,7 @@ __all__ = [
     "is_frozen",
     "needs_columns",
     "repeats_of",
+    "resampler_of",
     "risk_of_scores",
     "sees_attribute",
     "takes_quantities",

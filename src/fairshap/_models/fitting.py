@@ -338,11 +338,11 @@ def trouble_with_either_label(estimator: Any) -> str:
     Weights reach the model alone: what counts labels before it sees as many of either. What splits rows may
     learn from one of the two, and is then tested on the other.
     """
+    if sampler := resampler_of(estimator):
+        return f"its step {sampler} resamples the rows by their labels"
     params = estimator.get_params()
-    for pipeline in (part for part in (estimator, *params.values()) if isinstance(part, Pipeline)):
+    for pipeline in _pipelines_of(estimator):
         for _, step in pipeline.steps[:-1]:
-            if hasattr(step, "fit_resample"):
-                return f"its step {type(step).__name__} resamples the rows by their labels"
             parts = (step, *step.get_params().values()) if hasattr(step, "get_params") else (step,)
             learning = next((part for part in parts if _learns_from_labels(part)), None)
             if learning is not None:
@@ -354,6 +354,18 @@ def trouble_with_either_label(estimator: Any) -> str:
         if last in _OF_LABELS and not _is_off(value):
             return f"it counts or weights labels itself ({name}={value!r})"
     return ""
+
+
+def resampler_of(estimator: Any) -> str:
+    """Return the name of a pipeline's step that resamples the rows, which passes no weights on, if any."""
+    steps = (step for pipeline in _pipelines_of(estimator) for _, step in pipeline.steps[:-1])
+    return next((type(step).__name__ for step in steps if hasattr(step, "fit_resample")), "")
+
+
+def _pipelines_of(estimator: Any) -> list[Pipeline]:
+    """Return the pipelines among an estimator and its parts."""
+    parts = (estimator, *estimator.get_params().values())
+    return [part for part in parts if isinstance(part, Pipeline)]
 
 
 def _is_off(value: Any) -> bool:

@@ -133,7 +133,7 @@ def split(model: Any) -> tuple[list[Any], Any]:
     transformers = []
     while True:
         if isinstance(model, Pipeline):
-            transformers += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+            transformers += [step for _, step in model.steps[:-1] if _is_at_work(step)]
             model = model[-1]
             continue
         # What is handed on as it is: a search, a threshold, what is frozen or has its labels renamed.
@@ -142,6 +142,13 @@ def split(model: Any) -> tuple[list[Any], Any]:
         if name is None or not hasattr(model, name):
             return transformers, model
         model = getattr(model, name)
+
+
+def _is_at_work(step: Any) -> bool:
+    """Say whether a step of a pipeline does something to rows to predict; what resamples rows does not."""
+    return step not in (None, "passthrough") and (
+        hasattr(step, "transform") or not hasattr(step, "fit_resample")
+    )
 
 
 #: Where an estimator that only wraps another keeps it.

@@ -19,7 +19,8 @@ from fairshap._typing import Floats, Ints, Native, Sides
 from fairshap.exceptions import ModelError
 from fairshap.metrics import row_risks
 
-# The models that are trained with the attribute shuffled: of two, nothing can be told from their spread.
+# In each fold a model is trained with the attribute shuffled, as in ``evaluate``, and at least so many: of
+# two, nothing can be told from their spread.
 _SHUFFLES = 3
 
 
@@ -247,7 +248,7 @@ def cross_validate(
             if seen.sees:
                 noise += [
                     shuffled_risk(problem, train, partial(fit, train), problem, test, seed + k)
-                    for k in range(at, _SHUFFLES, len(folds))
+                    for k in range(at, max(_SHUFFLES, len(folds)), len(folds))
                 ]
             progress.advance(len(test), 1)
     how = f"By cross-validation with {folds}: each row is judged by a model that was not trained on it."
