@@ -188,8 +188,11 @@ def described(lines: Lines) -> str:
     for model in lines.models():
         folds = [len(lines.found[setting, model, DROPPED]) for setting in lines.settings(model)]
         span = str(folds[0]) if min(folds) == max(folds) else f"{min(folds)} to {max(folds)}"
-        parts.append(f"{model} in {len(folds)} settings, {span} folds each")
-    return f"Measured: {'; '.join(parts)}.\n"
+        parts.append(f"{model} in {len(folds)} settings, {span} folds each".replace(" 1 folds", " 1 fold"))
+    return (
+        f"Measured: {'; '.join(parts)}. What took longer was measured on fewer folds, as the tables of the "
+        "settings say, and compared on these.\n"
+    )
 
 
 def page(lines: Lines, figure: str | None) -> str:
