@@ -118,7 +118,7 @@ CANDIDATES: dict[str, Callable[[Given], Any]] = {
         for threshold, direction in product((0.05, 0.1), (None, "parity"))
         for drop in (None, *DROPS[1:])
     },
-    # What was made of it: soft labels only where models that learn from them narrow the gap, weights elsewhere.
+    # What was made of it: soft labels where models that learn from them narrow the gap, weights elsewhere.
     "as it comes": METHODS[DEFAULT].make,
     # No defaults, but what is asked of them: what does the correction do as a rule, and distillation alone?
     "correction": lambda given: ProxyCorrection(given.model, **given.seeded),
