@@ -28,9 +28,9 @@ measured once on the held-out rows. Methods, their parameters and limits were fi
 read, but soft labels and self-distillation were added after the others had been measured, and the default of
 FairSHAPClassifier was changed twice after an earlier one had been measured here (accuracy -.002, DP -.026).
 It uses soft labels (+.001, -.035), chosen on other tables by `benchmarks/defaults.py`; and it uses them only
-where models learn from them, since naive Bayes lost accuracy on yet other tables. `tune` and every other search
-see training rows only. Tables of more than {most:,} rows are sampled to {most:,} with a fixed seed: Census KDD,
-ACS Income and bank.
+where models learn from them, since naive Bayes lost accuracy on yet other tables. `tune` and every other
+search see training rows only. Tables of more than {most:,} rows are sampled to {most:,} with a fixed seed:
+Census KDD, ACS Income and bank.
 
 DR is the discriminative risk, **flips** the share of decisions that change when only the attribute is
 switched. DP, EO and EOdds are the differences between groups in positive rate, true positive rate, and the
