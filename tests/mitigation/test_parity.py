@@ -23,12 +23,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from xgboost import XGBClassifier
 
 from fairshap import (
@@ -46,7 +45,7 @@ from fairshap._crossval.trials import draw_seed
 from fairshap._models import fit_model, trouble_with_either_label
 from fairshap._models.scorer import split
 from fairshap._problem import Target
-from fairshap.exceptions import InputError, ModelError, TargetError, WeightsWarning
+from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning, TargetError, WeightsWarning
 from fairshap.mitigation import (
     CorrelationRemover,
     MitigatedClassifier,
@@ -501,17 +500,34 @@ def test_ensembles_that_have_no_length_before_they_are_fitted_can_be_steps(estim
     assert model.predict(D.X).shape == (300,)
 
 
+def test_soft_labels_are_learned_only_if_models_narrow_the_gap_by_them():
+    beside = {"sensitive_features": None, "sample_weight": None}
+    for strengths, is_learned in (
+        (None, True),
+        ({"demographic_parity": 0.4}, True),
+        ({}, False),
+        ({"demographic_parity": -1.0}, False),
+    ):
+        labeler = SoftLabeler(LogisticRegression(), **WHO, strengths=strengths, max_accuracy_drop=0.05)
+        assert labeler.set_params(random_state=0)._is_learned(BIG.X, BIG.y, beside) is is_learned
+
+
+@pytest.mark.filterwarnings("ignore::fairshap.exceptions.NothingToRepairWarning")
 def test_where_models_do_not_learn_from_soft_labels_weights_are_taken():
-    # Naive Bayes learns the spread of all rows from rows of either label.
-    d = datasets.make_biased(600, random_state=2)
-    rest = d.X.drop(columns=[name for name in d.X if d.X[name].dtype.kind not in "if"])
-    labeler = SoftLabeler(GaussianNB(), privileged="a", random_state=0, max_accuracy_drop=0.012)
-    beside = {"sensitive_features": d.X["group"], "sample_weight": None}
-    assert SoftLabeler(LogisticRegression(), privileged="a", random_state=0)._is_learned(rest, d.y, beside)
-    still = clone(labeler).set_params(strengths={})
-    assert not still._is_learned(rest, d.y, beside)
-    wrong = clone(labeler).set_params(strengths={"demographic_parity": -1.0})
-    assert not wrong._is_learned(rest, d.y, beside)
+    # A tree of one split scores rows by one cell, and no rule is found.
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = FairSHAPClassifier(repair(tree)).fit(D.X, D.y)
+    expected = ParityWeigher(tree, **WHO, max_accuracy_drop=0.012, random_state=0)
+    assert isinstance(model.weights_, ParityWeigher)
+    assert_array_equal(model.weights_.sample_weight_, expected.fit(D.X, D.y).sample_weight_)
+
+
+def test_a_pipeline_that_drops_the_attribute_beside_the_table_is_told_what_to_do():
+    rest = BIG.X.drop(columns="group")
+    numbers = [name for name in rest.columns if rest[name].dtype.kind in "if"]
+    named = make_pipeline(make_column_transformer((StandardScaler(), numbers)), LogisticRegression())
+    with pytest.warns(NothingToRepairWarning, match="may drop a column that it does not name"):
+        FairSHAP(named, privileged="a").fit(rest, BIG.y, sensitive_features=BIG.X["group"])
 
 
 def test_a_pipeline_that_resamples_is_neither_weighed_nor_called_with_its_sampler():

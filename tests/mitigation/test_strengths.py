@@ -227,3 +227,23 @@ def test_weights_that_widen_the_gap_they_should_narrow_are_not_accepted():
     rows = Posteriors(score > 0.5, side, 1 - side, np.ones(100), joint)
     judge = strengths.Judge(rows, "demographic_parity", Limits(1.0, 1.0, 1e6))
     assert [judge.accepts(favor(lead)) for lead in (0.1, 0.2, 0.25, 0.4)] == [True, True, False, False]
+
+
+def test_what_models_learned_must_keep_each_limit():
+    side, score = np.repeat([1, 0], 200).astype(np.int8), np.tile(np.arange(200) / 200, 2)
+    lead = score + 0.2 * side - 0.5
+    rows = Posteriors(lead > 0, side, 1 - side, np.ones(400), joint_of(lead * 0.7 + 0.5, np.full(400, 0.5)))
+
+    def follows(made, accuracy=1.0, auc=1.0):
+        return strengths.Judge(rows, "demographic_parity", Limits(accuracy, auc)).follows(made)
+
+    # It narrows the gap from 0.2 to 0.1, for five of a hundred rows.
+    narrower = score + 0.1 * side - 0.5
+    assert follows(narrower)
+    assert follows(narrower, accuracy=0.04)
+    assert not follows(narrower, accuracy=0.0)
+    assert not follows(lead + 0.1 * side)
+    # The same decisions, in an order that says nothing else.
+    flat = np.sign(narrower)
+    assert follows(flat, auc=0.2)
+    assert not follows(flat, auc=0.01)

@@ -307,4 +307,5 @@ def _grid(plane: tuple[int, int], middle: Floats, half: float, steps: int) -> Fl
     line = np.linspace(-half, half, 2 * steps + 1)
     points = np.repeat(middle[None], len(line) ** 2, axis=0)
     points[:, list(plane)] += np.array(np.meshgrid(line, line)).reshape(2, -1).T
-    return points
+    # A strength is 0 or it is not, and people read them.
+    return points.round(9)
