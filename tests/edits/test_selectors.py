@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -26,7 +28,7 @@ from fairshap._models import fit_model
 from fairshap._problem import Problem
 from fairshap.attribution._explain import explain_again
 from fairshap.attribution._subsets import risk_when_replaced
-from fairshap.edits._limits import narrows_gap
+from fairshap.edits._limits import Narrowing
 from fairshap.exceptions import ColumnError, InputError, NothingToRepairWarning, TargetError
 
 DATA = datasets.load("german")
@@ -115,8 +117,28 @@ def test_where_nothing_is_explained_nothing_is_relative_to_it():
     assert fs.threshold_ == np.inf
 
 
-def directed(explanation):
-    return select_edits(explanation, threshold=0.02, constraints=EditConstraints(direction="parity"))
+def directed(explanation, **params):
+    constraints = EditConstraints(direction="parity")
+    return select_edits(explanation, threshold=0.02, constraints=constraints, **params)
+
+
+def swaps(positive, group, one, other):
+    """Return how many rows of either label two groups swap so that their rates are equal, found by trying."""
+    (n, k), (m, j) = (((group == g).sum(), positive[group == g].sum()) for g in (one, other))
+    tried = np.arange(0, min(n, m), 0.001)
+    return tried[
+        np.abs(
+            (k / n - np.sign(k / n - j / m) * tried / n) - (j + np.sign(k / n - j / m) * tried) / m
+        ).argmin()
+    ]
+
+
+def largest(edits, rows, most):
+    """Return the cells of the rows of the largest sums of Shapley values."""
+    frame = edits.frame()
+    sums = frame[frame["row"].isin(rows)].groupby("row")["phi"].sum()
+    kept = sums.sort_values(ascending=False, kind="stable").index[:most]
+    return {cell for cell in cells(edits) if cell[0] in set(kept)}
 
 
 @pytest.mark.parametrize("privileged", ["male", "female"])
@@ -124,30 +146,34 @@ def test_edits_towards_parity_are_of_favored_positives_and_other_negatives(privi
     who = {"sensitive": "sex", "privileged": privileged}
     model = fit_model(HistGradientBoostingClassifier(random_state=0), DATA.X, DATA.y.to_numpy(), {})
     explained = explain(model, DATA.X, match(DATA.X, DATA.y, **who), y=DATA.y, **who)
-    rates = DATA.y.groupby(DATA.X["sex"]).mean()
-    is_favored = (DATA.X["sex"] == rates.idxmax()).to_numpy()
-    kept = is_favored == (DATA.y == 1).to_numpy()
-    every = select_edits(explained, threshold=0.02)
-    assert cells(directed(explained)) == {cell for cell in cells(every) if kept[cell[0]]}
-    assert 0 < len(directed(explained)) < len(every)
+    sex, positive = DATA.X["sex"].to_numpy(), (DATA.y == 1).to_numpy()
+    favored = DATA.y.groupby(sex).mean().idxmax()
+    every, most = select_edits(explained, threshold=0.02), int(4 * swaps(positive, sex, "male", "female"))
+    wanted = set()
+    for label in (True, False):
+        rows = np.flatnonzero((positive == label) & ((sex == favored) == label))
+        assert len(np.intersect1d(rows, every.row)) > most > 10
+        wanted |= largest(every, rows, most)
+    assert cells(directed(explained)) == wanted
 
 
 def test_each_unprivileged_group_is_compared_with_the_privileged_one():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"race": rng.choice(["a", "b", "c"], 600), "x": rng.normal(size=600)})
     # b is behind a, c ahead of it.
-    y = pd.Series((rng.random(600) < X["race"].map({"a": 0.5, "b": 0.2, "c": 0.8})).astype(int))
+    y = pd.Series((rng.random(600) < X["race"].map({"a": 0.5, "b": 0.3, "c": 0.6})).astype(int))
     who = {"sensitive": "race", "privileged": "a"}
     model = fit_model(HistGradientBoostingClassifier(random_state=0), X, y.to_numpy(), {})
     explained = explain(model, X, match(X, y, **who), y=y, **who)
-    race, other = X["race"].to_numpy(), X["race"].to_numpy()[explained.best]
-    positive = {"b": 0, "c": 1}
-    wanted = [
-        label == (1 - positive[theirs] if mine == "a" else positive[mine])
-        for mine, theirs, label in zip(race, other, y, strict=True)
-    ]
-    every = select_edits(explained, threshold=0.02)
-    assert cells(directed(explained)) == {cell for cell in cells(every) if wanted[cell[0]]}
+    race, label = X["race"].to_numpy(), y.to_numpy()
+    of = np.where(race == "a", race[explained.best], race)
+    every, wanted = select_edits(explained, threshold=0.02), set()
+    for group, its in (("b", 0), ("c", 1)):
+        most = int(4 * swaps(label == 1, race, "a", group))
+        for mine, own in ((group, its), ("a", 1 - its)):
+            rows = np.flatnonzero((race == mine) & (of == group) & (label == own))
+            wanted |= largest(every, rows, most)
+    assert cells(directed(explained)) == wanted
     assert {*race[directed(explained).row]} == {"a", "b", "c"}
 
 
@@ -167,9 +193,41 @@ def test_a_direction_takes_the_weights_of_rows_into_account():
     found = []
     for weight in (None, np.where((y == 1) & (X["sex"] == 1), 9.0, 1.0)):
         problem = Problem.read(X, y, sensitive="sex", privileged=0, sample_weight=weight)
-        found.append(narrows_gap(problem, np.arange(80) ^ 1))
-    assert_array_equal(found[0], (X["sex"] == 0) == (y == 1))
-    assert_array_equal(found[1], ~found[0])
+        found.append(Narrowing.of(problem, np.arange(80) ^ 1))
+    assert_array_equal(found[0].rows, (X["sex"] == 0) == (y == 1))
+    assert_array_equal(found[1].rows, ~found[0].rows)
+    # Of rates of 20 in 40 and 10 in 40, and of 20 in 40 and 90 in 120.
+    assert_allclose(found[0].room, 4 * 5)
+    assert_allclose(found[1].room, 4 * 7.5)
+
+
+@given(st.data())
+def test_four_times_the_rows_are_edited_whose_swap_makes_the_rates_equal(data):
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=12, max_size=60)))
+    weight = np.array(data.draw(st.lists(st.floats(0.5, 4), min_size=len(y), max_size=len(y))))
+    # Each group has rows of either label.
+    X = pd.DataFrame({"sex": np.arange(len(y)) % 2, "x": 0.0})
+    y[:4] = [0, 0, 1, 1]
+    problem = Problem.read(X, y, sensitive="sex", privileged=1, sample_weight=weight)
+    narrowing = Narrowing.of(problem, np.arange(len(y)) - 2 * X["sex"].to_numpy() + 1)
+    side, room = problem.groups.side, narrowing.room[0]
+    assert_allclose(narrowing.room, room)
+    total, positive = (np.bincount(side, weights=weight * part) for part in (np.ones(len(y)), y))
+    moved = np.sign(positive[1] / total[1] - positive[0] / total[0]) * room / 4
+    assert_allclose((positive[1] - moved) / total[1], (positive[0] + moved) / total[0], atol=1e-12)
+
+
+def test_rounds_share_the_room_that_a_direction_leaves():
+    limits = EditConstraints(direction="parity")
+    params = {**WHO, "random_state": 0, "constraints": limits}
+    once = FairSHAP(threshold=0.02, **params).fit(DATA.X, DATA.y)
+    selector = Iterative(Threshold(0.02), max_rounds=3)
+    rounds = FairSHAP(selector=selector, **params).fit(DATA.X, DATA.y)
+    assert len(rounds.rounds_) > 1
+    sides = [len(np.unique(fs.edits_.row[DATA.y.iloc[fs.edits_.row] == 1])) for fs in (once, rounds)]
+    assert sides[0] == sides[1] > 0
+    assert set(once.edits_.row) == set(rounds.edits_.row)
+    assert cells(once.edits_) < cells(rounds.edits_)
 
 
 @pytest.mark.parametrize("y", [np.arange(90) % 3, np.linspace(0, 1, 90)])
@@ -177,7 +235,7 @@ def test_a_direction_needs_two_labels(y):
     X = pd.DataFrame({"sex": [0, 1] * 45, "x": np.arange(90)})
     problem = Problem.read(X, y, sensitive="sex", privileged=0)
     with pytest.raises(TargetError, match="needs a target of two labels") as caught:
-        narrows_gap(problem, np.arange(90))
+        Narrowing.of(problem, np.arange(90))
     assert caught.value.parameter == "direction"
 
 

@@ -567,7 +567,8 @@ def test_out_of_fold_predictions_know_nothing_of_the_rows_that_they_are_about():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc")).assign(group=np.arange(600) % 2)
     y = rng.integers(2, size=600)
-    sampler = FairSHAP(sensitive="group", privileged=1, threshold=0.01, random_state=0)
+    every = EditConstraints()
+    sampler = FairSHAP(sensitive="group", privileged=1, threshold=0.01, constraints=every, random_state=0)
     model = FairSHAPClassifier(sampler, HistGradientBoostingClassifier(max_iter=20, random_state=0)).fit(X, y)
     # An edited row holds values of a row of the same label. Nothing can be learned from these columns.
     assert len(model.repair_.edits_) > 100

@@ -227,6 +227,7 @@ def test_threads_do_not_matter():
         ("selector", Budget(10)),
         ("selector", Iterative()),
         ("constraints", EditConstraints(plausible=True)),
+        ("constraints", EditConstraints(direction="parity")),
         ("counterfactuals", "all"),
         ("explainer", Explainer(comparison="random")),
     ],

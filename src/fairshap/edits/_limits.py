@@ -1,5 +1,6 @@
 """How edits are kept within constraints: few in a row, plausible, and to no harm."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,36 +13,75 @@ from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError, TargetError
 
+# Sums of weights that differ by less than this share are equal.
+_ROUNDING = 1e-12
+# How many times the rows that would close a gap are edited; see docs/guide/edits.md.
+_SWAPS = 4.0
 
-def narrows_gap(problem: Problem, references: Ints) -> Bools:
-    """Say which rows, given the values of their references, narrow the gap in the rate of positive labels.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Narrowing:
+    """Which rows, given the values of their references, narrow the gap in the rate of positive labels.
 
     An unprivileged row is compared with the privileged rows, a privileged one with the group of its
     reference: the group with the higher rate should look less like its positive rows, the other one less like
     its negative rows. Where the rates are equal there is nothing to narrow.
     """
-    groups, target, n = problem.groups, problem.y, len(problem.groups.side)
-    if target.positive_value is None:
-        raise TargetError(
-            "direction='parity' needs a target of two labels, one of which is positive; "
-            + ("a quantity has none." if target.classes is None else f"y has {len(target.classes)}.")
-            + " Leave direction out.",
-            parameter="direction",
-        )
-    is_positive = target.values == target.positive_value
-    weight = np.ones(n) if problem.sample_weight is None else problem.sample_weight
 
-    def rate(rows: Bools) -> float:
-        return float(np.average(is_positive[rows], weights=weight[rows])) if weight[rows].any() else np.nan
+    rows: Bools
+    #: The kind of each row: rows of one kind take the place of one another.
+    kind: Ints
+    #: The weight of the rows of a row's kind that may be edited.
+    room: Floats
+    weight: Floats
 
-    # References may stand below the rows; those that are not rows of the table have no group.
-    group = np.where(groups.side == 1, groups.group[references % n], groups.group)
-    group[references < 0] = -1
-    privileged, pooled = rate(groups.side == 1), rate(groups.side == 0)
-    of_group = np.array([*(rate(groups.group == k) for k in range(groups.group.max() + 1)), pooled])
-    ahead = privileged - of_group[group]
-    is_favored = np.where(groups.side == 1, ahead > 0, ahead < 0)
-    return np.asarray((groups.side >= 0) & (ahead != 0) & ~np.isnan(ahead) & (is_favored == is_positive))
+    @classmethod
+    def of(cls, problem: Problem, references: Ints) -> "Narrowing":
+        """Return what narrows the gaps of a problem."""
+        groups, target, n = problem.groups, problem.y, len(problem.groups.side)
+        if target.positive_value is None:
+            raise TargetError(
+                "direction='parity' needs a target of two labels, one of which is positive; "
+                + ("a quantity has none." if target.classes is None else f"y has {len(target.classes)}.")
+                + " Leave direction out.",
+                parameter="direction",
+            )
+        is_positive = target.values == target.positive_value
+        weight = np.ones(n) if problem.sample_weight is None else problem.sample_weight
+
+        def count(rows: Bools) -> tuple[float, float]:
+            """Return the weight of rows, and the share of it that is positive."""
+            total = float(weight[rows].sum())
+            return total, float(weight[rows & is_positive].sum()) / total if total else np.nan
+
+        # References may stand below the rows; those that are not rows of the table have no group.
+        group = np.where(groups.side == 1, groups.group[references % n], groups.group)
+        group[references < 0] = -1
+        total, rate = count(groups.side == 1)
+        # The last place is for all unprivileged rows together.
+        others = [groups.group == k for k in range(groups.group.max() + 1)]
+        totals, rates = np.array([count(rows) for rows in (*others, groups.side == 0)]).T
+        ahead = rate - rates[group]
+        is_favored = np.where(groups.side == 1, ahead > 0, ahead < 0)
+        narrows = (groups.side >= 0) & (ahead != 0) & ~np.isnan(ahead) & (is_favored == is_positive)
+        # If so many rows of either kind changed their groups, the rates would be equal.
+        swaps = np.abs(ahead) * total * totals[group] / (total + totals[group])
+        return cls(narrows, 2 * group + is_positive, _SWAPS * swaps, weight)
+
+    def keep(self, rows: Ints, replaced: Bools, importance: Floats, before: Ints) -> None:
+        """Keep the replacements of the most important rows, as far as the gap needs them.
+
+        Of equal rows the first come first; rows that were edited before stay, and take their room.
+        """
+        is_old = np.isin(rows, before)
+        worth = np.where(replaced, importance, 0.0).sum(axis=1)
+        order = np.lexsort((-worth, ~is_old))
+        for kind in np.unique(self.kind[rows]):
+            mine = order[self.kind[rows[order]] == kind]
+            elsewhere = np.setdiff1d(before[self.kind[before] == kind], rows)
+            taken = self.weight[elsewhere].sum() + np.cumsum(self.weight[rows[mine]])
+            is_beyond = taken > self.room[rows[mine]] + _ROUNDING * self.weight.sum()
+            replaced[mine[is_beyond & ~is_old[mine]]] = False
 
 
 def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:

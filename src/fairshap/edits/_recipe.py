@@ -73,7 +73,7 @@ class Recipe:
                 # The last edits did no good: they and their round are taken back, but for the first.
                 edits, rounds = known, rounds[: max(1, len(rounds) - 1)]
                 break
-            more = selector.select(explanation, self.constraints, n_before=len(edits))
+            more = selector.select(explanation, self.constraints, before=edits)
             known, edits = edits, Edits.together(edits, more)
             rounds.append(Round(len(edits), explanation.mean_risk))
             if not len(more):

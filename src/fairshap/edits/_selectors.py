@@ -15,7 +15,7 @@ from fairshap.attribution import Explanation
 from fairshap.attribution._explanation import check_threshold
 from fairshap.attribution._subsets import best_players
 from fairshap.edits._ledger import Edits
-from fairshap.edits._limits import keep_few, keep_harmless, keep_plausible, narrows_gap
+from fairshap.edits._limits import Narrowing, keep_few, keep_harmless, keep_plausible
 from fairshap.exceptions import InputError
 
 #: The groups whose rows are edited, and their sides.
@@ -45,8 +45,9 @@ class EditConstraints(BaseEstimator):
         Edit only rows whose change narrows the gap between the groups: edits keep the label, so these are
         rows of the favored group with the positive label, and rows of the other group with the negative one.
         Of two groups the one with the higher rate of positive labels is favored; with more groups, each
-        unprivileged one is compared with the privileged rows. It needs two labels. It can turn the gap
-        around, which :func:`fairshap.tune` finds out.
+        unprivileged one is compared with the privileged rows. It needs two labels. If so many rows of either
+        kind changed groups, their rates would be equal; four times as many are edited at most, those of the
+        largest Shapley values, since an edit changes only some of a row's cells.
     plausible : bool, default=False
         Whether a new category must occur, with each of the row's other categories, in some row of the other
         group.
@@ -162,10 +163,14 @@ class Selector(BaseEstimator):
         return problem.own.n_rows * len(problem.own.names)
 
     def select(
-        self, explanation: Explanation, constraints: EditConstraints | None = None, *, n_before: int = 0
+        self,
+        explanation: Explanation,
+        constraints: EditConstraints | None = None,
+        *,
+        before: Edits | None = None,
     ) -> Edits:
-        """Return the edits of the explained table, within constraints, after so many of earlier rounds."""
-        rows, replaced = self.once.choose(explanation, make_constraints(constraints), n_before)
+        """Return the edits of the explained table, within constraints, after those of earlier rounds."""
+        rows, replaced = self.once.choose(explanation, make_constraints(constraints), before)
         of_column, pool = explanation.features.of_column, explanation.problem.table
         cells = pool.differ(rows, explanation.best[rows])[:, : len(of_column)] & replaced[:, of_column]
         at, column = np.nonzero(cells)
@@ -174,7 +179,7 @@ class Selector(BaseEstimator):
         return Edits.of_cells(explanation.problem, row, column, explanation.best[row], phi)
 
     def choose(
-        self, explanation: Explanation, constraints: EditConstraints, n_before: int = 0
+        self, explanation: Explanation, constraints: EditConstraints, before: Edits | None = None
     ) -> tuple[Ints, Bools]:
         """Return the rows that are edited, and which features of each."""
         self.check()
@@ -182,8 +187,9 @@ class Selector(BaseEstimator):
         may = constraints.features(problem.own, players)
         may[players.of_column[[c for c in problem.columns if c < len(players.of_column)]]] = False
         side = np.isin(problem.groups.side, SIDES[constraints.group])
-        if constraints.direction is not None:
-            side &= narrows_gap(problem, best)
+        narrowing = Narrowing.of(problem, best) if constraints.direction is not None else None
+        if narrowing is not None:
+            side &= narrowing.rows
         is_enough = (self._is_enough(explanation) & may).any(axis=1)
         rows = np.flatnonzero(side & (best >= 0) & is_enough)
         differ = problem.table.differ(rows, best[rows])
@@ -197,6 +203,10 @@ class Selector(BaseEstimator):
             keep_few(replaced, importance, cells, constraints.max_per_row)
         if constraints.plausible:
             keep_plausible(explanation, rows, replaced, importance)
+        if narrowing is not None:
+            edited = np.empty(0, np.int64) if before is None else np.unique(before.row)
+            narrowing.keep(rows, replaced, importance, edited)
+        n_before = 0 if before is None else len(before)
         _keep_within(replaced, importance, cells, self.max_cells(problem) - n_before)
         if constraints.reject_if is not None and len(rows):
             keep_harmless(explanation, rows, replaced, constraints.reject_if)

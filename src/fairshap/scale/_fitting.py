@@ -40,20 +40,20 @@ def read_problem(
     repair: FairSHAP, X: pd.DataFrame, y: Any, positive: Any = None, sample_weight: Any = None
 ) -> Problem:
     """Return the problem of a table that a repairer is fitted on; what no batch can follow is an error."""
-    matcher = make_matcher(repair.matcher)
+    matcher, constraints = make_matcher(repair.matcher), make_constraints(repair.constraints)
     selector = make_selector(repair.selector, None if repair.threshold == "auto" else repair.threshold)
     refused = {
         "matcher": not isinstance(matcher, NearestMatcher),
         "selector": selector.max_rounds > 1 or isinstance(selector, Budget),
-        "constraints": make_constraints(repair.constraints).plausible,
+        "constraints": constraints.plausible or constraints.direction is not None,
         "counterfactuals": repair.counterfactuals is not None,
         "explainer": make_explainer(repair.explainer).comparison == "random",
     }
     for name in (name for name, is_refused in refused.items() if is_refused):
         raise InputError(
             f"{name}={getattr(repair, name)!r} looks at all rows at once, which batches cannot. A repairer "
-            "takes NearestMatcher, Threshold or OptimalSubset, constraints that are not plausible=True, no "
-            "counterfactuals, and the comparisons 'max' and 'mean'.",
+            "takes NearestMatcher, Threshold or OptimalSubset, constraints without plausible and direction, "
+            "no counterfactuals, and the comparisons 'max' and 'mean'.",
             parameter=name,
         )
     return repair._problem(X, y, sample_weight=sample_weight, positive=positive)

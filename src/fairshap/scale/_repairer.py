@@ -139,8 +139,9 @@ class Repairer:
         ----------
         repair : FairSHAP
             How the table is repaired. What looks at all rows at once cannot be done in batches and is an
-            error: optimal transport, :class:`Budget`, :class:`Iterative`, ``plausible``, counterfactuals, and
-            a random comparison. A fitted model goes in as ``sklearn.frozen.FrozenEstimator(model)``.
+            error: optimal transport, :class:`Budget`, :class:`Iterative`, ``plausible``, ``direction``,
+            counterfactuals, and a random comparison. A fitted model goes in as
+            ``sklearn.frozen.FrozenEstimator(model)``.
         X : pandas frame or pyarrow table
             The rows that the model is fitted on and that references are taken from.
         y : array-like, optional
