@@ -158,12 +158,7 @@ METHODS: dict[str, Method] = {
     SQUARED: Method(_after(partial(Reweigher, strength=2), drop_sensitive=True), "plain", 1),
     "counterfactual rows": Method(_after(CounterfactualAugmenter), "plain", 2, True),
     PAPER: Method(_edited(_paper, is_blind=False), "fairshap", 2.5, True),
-    DEFAULT: Method(
-        lambda given: FairSHAPClassifier(FairSHAP(given.model, **given.seeded, n_jobs=1)),
-        "fairshap",
-        12,
-        True,
-    ),
+    DEFAULT: Method(_as_it_comes, "fairshap", 12, True),
     DIRECTED: Method(_edited(_repair("parity"), is_blind=False), "fairshap", 2.5, True),
     EDITS_BLIND: Method(_edited(_repair(None), is_blind=True), "fairshap", 2.5),
     DIRECTED_BLIND: Method(_edited(_repair("parity"), is_blind=True), "fairshap", 2.5),

@@ -69,6 +69,13 @@ class Lines:
         same = folds.keys() & self.found.get((setting, model, like), {}).keys() if like else folds.keys()
         return float(np.mean([folds[fold][name] for fold in sorted(same)])) if same else np.nan
 
+    def compared(self, setting: str, model: str, method: str, name: str) -> float:
+        """Return the level on all folds of dropping the column, also of a method that has fewer of them."""
+        change = self.change(setting, model, method, name)
+        if not len(change):
+            return self.level(setting, model, method, name)
+        return self.level(setting, model, DROPPED, name) + float(change.mean())
+
     def change(self, setting: str, model: str, method: str, name: str, than: str = DROPPED) -> np.ndarray:
         """Return the difference of a measure from another method, fold by fold."""
         one, other = (self.found.get((setting, model, which), {}) for which in (method, than))
@@ -146,9 +153,13 @@ def bar_direction(lines: Lines, model: str, directed: str, edits: str) -> Verdic
     if not changes:
         return what, bar, None, ""
     lower = sum(dp < 0 for dp, _ in changes)
-    accuracy = float(np.mean([accuracy for _, accuracy in changes]))
+    (gap, wide), (accuracy, half) = (interval(np.array(own)) for own in zip(*changes, strict=True))
     met = lower >= 0.8 * len(changes) and accuracy >= 0
-    return what, bar, met, f"lower on {lower} of {len(changes)}; accuracy {number(accuracy, True, 4)}"
+    numbers = (
+        f"lower on {lower} of {len(changes)} ({number(gap, True)} ± {number(wide)}); "
+        f"accuracy {number(accuracy, True, 4)} ± {number(half, digits=4)}"
+    )
+    return what, bar, met, numbers
 
 
 def bar_undominated(lines: Lines, model: str) -> Verdict:

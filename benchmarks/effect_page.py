@@ -104,15 +104,16 @@ def show_best(lines: Lines, model: str) -> str:
         cells = [setting]
         own = [name for name in METHODS if (setting, model, name) in lines.found and name != CONSTANT]
         bar = lines.level(setting, model, DROPPED, "accuracy") - ALLOWED
-        within = [name for name in own if lines.level(setting, model, name, "accuracy") >= bar]
+        within = [name for name in own if lines.compared(setting, model, name, "accuracy") >= bar]
         for blind_only in (True, False):
             for aim in aims:
                 allowed = [name for name in within if not (blind_only and lines.needs_attribute(name))]
-                level = {name: lines.level(setting, model, name, aim) for name in allowed}
+                level = {name: lines.compared(setting, model, name, aim) for name in allowed}
                 best = min(level, key=level.__getitem__)
                 cells.append(f"{named(lines, best)} {number(level[best])}")
-        most = max(own, key=lambda name: lines.level(setting, model, name, "accuracy"))
-        rows.append([*cells, f"{named(lines, most)} {number(lines.level(setting, model, most, 'accuracy'))}"])
+        most = max(own, key=lambda name: lines.compared(setting, model, name, "accuracy"))
+        accuracy = number(lines.compared(setting, model, most, "accuracy"))
+        rows.append([*cells, f"{named(lines, most)} {accuracy}"])
     return table(head, rows)
 
 
@@ -125,7 +126,7 @@ def show_setting(lines: Lines, setting: str, model: str) -> str:
             continue
         cells = [
             named(lines, method),
-            *(number(lines.level(setting, model, method, name)) for name in MEASURES),
+            *(number(lines.compared(setting, model, method, name)) for name in MEASURES),
         ]
         cells += [f"{lines.level(setting, model, method, name):.0f}" for name in ("edits", "fits")]
         rows.append([*cells, f"{lines.level(setting, model, method, 'seconds'):.1f}", str(len(folds))])
@@ -191,7 +192,8 @@ def described(lines: Lines) -> str:
         parts.append(f"{model} in {len(folds)} settings, {span} folds each".replace(" 1 folds", " 1 fold"))
     return (
         f"Measured: {'; '.join(parts)}. What took longer was measured on fewer folds, as the tables of the "
-        "settings say, and compared on these.\n"
+        "settings say. It is compared on these: its levels are those of dropping the column on all folds, "
+        "plus its differences from that on its own.\n"
     )
 
 

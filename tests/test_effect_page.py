@@ -63,6 +63,20 @@ def test_what_was_not_measured_is_neither_met_nor_missed(effect):
     assert verdicts(effect, lines) == [None] * 6
 
 
+def test_levels_on_fewer_folds_are_those_of_all_folds_plus_the_difference(effect):
+    from effect_bars import Lines
+
+    lines = made(effect, {effect.GRID: {"dp": -0.05}})
+    for line in lines:
+        line["dp"] += 0.1 * line["fold"]
+    kept = [line for line in lines if line["method"] != effect.GRID or line["fold"] == 0]
+    levels = Lines(kept)
+    where = "german:sex", "xgboost"
+    assert levels.level(*where, effect.DROPPED, "dp") == pytest.approx(0.25)
+    assert levels.level(*where, effect.GRID, "dp") == pytest.approx(0.15)
+    assert levels.compared(*where, effect.GRID, "dp") == pytest.approx(0.20)
+
+
 def test_the_page_is_made_of_the_file_whose_last_line_may_be_cut_off(effect, tmp_path):
     from effect_page import write
 
