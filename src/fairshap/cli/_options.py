@@ -346,7 +346,11 @@ class ConstraintOptions:
         autocompletion=offer(["both", "unprivileged", "privileged"]),
     )
     direction: str | None = option(
-        None, "parity: only rows whose change narrows the gap between the groups.", _REPAIR
+        None,
+        "parity: only rows whose change narrows the gap between the groups, no more than their rates of "
+        "positive labels ask for; for one file.",
+        _REPAIR,
+        autocompletion=offer(["parity"]),
     )
     reject_if: str | None = option(
         None,

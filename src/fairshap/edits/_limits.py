@@ -13,7 +13,7 @@ from fairshap.attribution import Explanation
 from fairshap.attribution._subsets import risk_when_replaced
 from fairshap.exceptions import InputError, TargetError
 
-# Sums of weights that differ by less than this share are equal.
+# A row that lacks less than this share of all weight fits.
 _ROUNDING = 1e-12
 # How many times the rows that would close a gap are edited; see docs/guide/edits.md.
 _SWAPS = 4.0
@@ -63,7 +63,9 @@ class Narrowing:
         totals, rates = np.array([count(rows) for rows in (*others, groups.side == 0)]).T
         ahead = rate - rates[group]
         is_favored = np.where(groups.side == 1, ahead > 0, ahead < 0)
-        narrows = (groups.side >= 0) & (ahead != 0) & ~np.isnan(ahead) & (is_favored == is_positive)
+        # Rows that weigh nothing have no part in the rates.
+        narrows = (groups.side >= 0) & (weight > 0) & (is_favored == is_positive)
+        narrows &= (ahead != 0) & ~np.isnan(ahead)
         # If so many rows of either kind changed their groups, the rates would be equal.
         swaps = np.abs(ahead) * total * totals[group] / (total + totals[group])
         return cls(narrows, 2 * group + is_positive, _SWAPS * swaps, weight)
@@ -71,25 +73,28 @@ class Narrowing:
     def keep(self, rows: Ints, replaced: Bools, importance: Floats, before: Ints) -> None:
         """Keep the replacements of the most important rows, as far as the gap needs them.
 
-        Of equal rows the first come first; rows that were edited before stay, and take their room.
+        Of equal rows the first come first; rows that were edited before stay, and take their room. One that
+        does not fit is passed over, and the next may.
         """
-        is_old = np.isin(rows, before)
         worth = np.where(replaced, importance, 0.0).sum(axis=1)
-        order = np.lexsort((-worth, ~is_old))
-        for kind in np.unique(self.kind[rows]):
+        order = np.argsort(-worth, kind="stable")
+        order = order[replaced[order].any(axis=1) & ~np.isin(rows[order], before)]
+        for kind in np.unique(self.kind[rows[order]]):
             mine = order[self.kind[rows[order]] == kind]
-            elsewhere = np.setdiff1d(before[self.kind[before] == kind], rows)
-            taken = self.weight[elsewhere].sum() + np.cumsum(self.weight[rows[mine]])
-            is_beyond = taken > self.room[rows[mine]] + _ROUNDING * self.weight.sum()
-            replaced[mine[is_beyond & ~is_old[mine]]] = False
+            room = float(self.room[rows[mine[0]]]) + _ROUNDING * self.weight.sum()
+            room -= self.weight[before[self.kind[before] == kind]].sum()
+            for at, weight in zip(mine.tolist(), self.weight[rows[mine]].tolist(), strict=True):
+                if weight <= room:
+                    room -= weight
+                else:
+                    replaced[at] = False
 
 
-def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, most: int) -> None:
-    """Keep the most important replacements of each row, of at most so many cells."""
+def keep_few(replaced: Bools, importance: Floats, cells: AnyCodes, room: Ints) -> None:
+    """Keep the most important replacements of each row, of at most so many cells; ``room`` is used up."""
     order = np.argsort(np.where(replaced, -importance, np.inf), axis=1, kind="stable")
     taken = np.take_along_axis(np.where(replaced, cells, 0), order, axis=1)
     # One that does not fit is passed over, and the next may.
-    room = np.full(len(replaced), most)
     for k in range(int(replaced.sum(axis=1).max(initial=0))):
         fits = taken[:, k] <= room
         room -= np.where(fits, taken[:, k], 0)

@@ -45,9 +45,10 @@ class EditConstraints(BaseEstimator):
         Edit only rows whose change narrows the gap between the groups: edits keep the label, so these are
         rows of the favored group with the positive label, and rows of the other group with the negative one.
         Of two groups the one with the higher rate of positive labels is favored; with more groups, each
-        unprivileged one is compared with the privileged rows. It needs two labels. If so many rows of either
-        kind changed groups, their rates would be equal; four times as many are edited at most, those of the
-        largest Shapley values, since an edit changes only some of a row's cells.
+        unprivileged one is compared with the privileged rows. It needs two labels, or one of more that
+        ``Explainer(positive=...)`` names. Let m be the number of rows of each label that would have to change
+        groups for the rates to be equal (their weight, if rows have weights). At most 4 m rows of each label
+        are edited, those with the largest sums of Shapley values first.
     plausible : bool, default=False
         Whether a new category must occur, with each of the row's other categories, in some row of the other
         group.
@@ -199,15 +200,18 @@ class Selector(BaseEstimator):
         kept = replaced.any(axis=1)
         rows, replaced, cells = rows[kept], replaced[kept], cells[kept]
         importance = steps(explanation.values[rows], explanation.unit)
+        edited = np.empty(0, np.int64) if before is None else np.asarray(before.row)
         if constraints.max_per_row is not None:
-            keep_few(replaced, importance, cells, constraints.max_per_row)
+            taken = np.bincount(edited, minlength=problem.own.n_rows)[rows]
+            keep_few(replaced, importance, cells, constraints.max_per_row - taken)
         if constraints.plausible:
             keep_plausible(explanation, rows, replaced, importance)
         if narrowing is not None:
-            edited = np.empty(0, np.int64) if before is None else np.unique(before.row)
-            narrowing.keep(rows, replaced, importance, edited)
-        n_before = 0 if before is None else len(before)
-        _keep_within(replaced, importance, cells, self.max_cells(problem) - n_before)
+            if constraints.reject_if is not None:
+                # Rows that are left unedited take no room.
+                keep_harmless(explanation, rows, replaced, constraints.reject_if)
+            narrowing.keep(rows, replaced, importance, np.unique(edited))
+        _keep_within(replaced, importance, cells, self.max_cells(problem) - len(edited))
         if constraints.reject_if is not None and len(rows):
             keep_harmless(explanation, rows, replaced, constraints.reject_if)
         kept = replaced.any(axis=1)
@@ -238,8 +242,8 @@ class Threshold(Selector):
     relative : bool, default=False
         Whether the threshold is in units of the table itself: of the mean difference between the risk of a
         row and that of its reference, which is what Shapley values add up to (in the gap game, of the mean
-        size of a gap). None is then 1.5. A linear model, whose Shapley values are small, has edits
-        too.
+        size of a gap). None is then 1.5. Most linear models, whose Shapley values are small, have
+        edits too.
 
     Examples
     --------
@@ -255,6 +259,8 @@ class Threshold(Selector):
 
     def check(self) -> None:
         check_threshold(self.threshold)
+        if not isinstance(self.relative, (bool, np.bool_)):
+            raise InputError(f"relative={self.relative!r} must be True or False.", parameter="relative")
 
     def reach(self, default: float) -> float | None:
         if self.relative:

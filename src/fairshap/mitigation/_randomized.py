@@ -17,7 +17,7 @@ from fairshap._crossval.measures import is_compared
 from fairshap._crossval.trials import draw_seed
 from fairshap._frames import Table
 from fairshap._kernels.hashing import cell_hashes, mix64
-from fairshap._messages import check_choice
+from fairshap._messages import check_choice, check_count, check_number
 from fairshap._models import Weighing, fit_model, fit_weighted
 from fairshap._problem import Privileged, Problem
 from fairshap._problem.groups import read_attribute, split_quantity
@@ -217,6 +217,9 @@ class ReductionClassifier(RandomizedClassifier):
     def fit(self, X: Native, y: Any, *, sensitive_features: Any = None) -> "ReductionClassifier":
         """Train the classifiers and find how often each decides."""
         check_choice(self.method, "method", ("exponentiated_gradient", "grid_search"))
+        check_number(self.eps, "eps", "a difference between the groups from 0 to 1, such as 0.01.", high=1.0)
+        check_count(self.max_iter, "max_iter", ", such as 50")
+        check_count(self.grid_size, "grid_size", ", such as 10")
         is_grid = self.method == "grid_search"
         reductions = import_fairlearn("reductions", type(self).__name__)
         problem, positive, group = self._read(X, y, sensitive_features)

@@ -29,6 +29,7 @@ from fairshap.mitigation import (
     SoftLabeler,
     ThresholdClassifier,
 )
+from fairshap.mitigation._randomized import Constraint
 from fairshap.model_selection._trials import KINDS, as_classifier, kind_of, needs_attribute, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
@@ -40,7 +41,11 @@ _THRESHOLDS, _STRENGTHS = (3.0, 1.5, 0.75), (0.2, 0.4, 0.6, 0.8, 1.0, 1.4)
 _DROPS, _TOLERANCES = (0.004, 0.01), (0.02, 0.05)
 _LABEL_DROPS = (0.004, 0.012, 0.02)
 # The gaps that remedies aim at; what is none of them is best served by the first.
-_AIMS = {"dp": "demographic_parity", "eo": "equal_opportunity", "eodds": "equalized_odds"}
+_AIMS: dict[str, Constraint] = {
+    "dp": "demographic_parity",
+    "eo": "equal_opportunity",
+    "eodds": "equalized_odds",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +128,7 @@ class Maker:
         return {"sensitive": self.template.sensitive, "privileged": self.template.privileged}
 
     @property
-    def _aim(self) -> str:
+    def _aim(self) -> Constraint:
         """The gap that is made small, or the first of several, among those that remedies aim at."""
         return next((_AIMS[name] for name in weights_of(self.minimize) if name in _AIMS), _AIMS["dp"])
 
@@ -230,7 +235,11 @@ class Maker:
                 self._edits(threshold, direction="parity", game="gap"),
                 self._edits(threshold, direction="parity", game="gap", weights=Reweigher(**self._who)),
             ]
-        # Of those that differ in nothing but a column that is not there, one is enough.
+        if not trouble_with_either_label(self._estimator):
+            labeler = SoftLabeler(minimize=self._aim, max_accuracy_drop=_LABEL_DROPS[1])
+            made.append(self._edits(_THRESHOLDS[1], direction="parity", weights=labeler))
+        # Of those that differ in nothing but a column that is not there, or in what the user has set, one is
+        # enough.
         return list({one.name: one for one in made if one.model is not None}.values())
 
     def _edits(
@@ -245,11 +254,14 @@ class Maker:
     ) -> Candidate:
         """Return the candidate that edits cells."""
         drop = drop and not self.is_beside
-        explainer = with_positive(self.template.explainer, self.positive).set_params(game=game)
+        constraints = clone(make_constraints(self.template.constraints))
+        direction = direction or constraints.direction
+        explainer = with_positive(self.template.explainer, self.positive)
+        game = "gap" if explainer.game == "gap" else game
         chosen = {
             "selector": Threshold(threshold, relative=True),
-            "explainer": explainer,
-            "constraints": clone(make_constraints(self.template.constraints)).set_params(direction=direction),
+            "explainer": explainer.set_params(game=game),
+            "constraints": constraints.set_params(direction=direction),
             "counterfactuals": None if self.is_beside else rows,
             "estimator": None,
         }
@@ -260,15 +272,18 @@ class Maker:
         parts += ["towards parity"] if direction else []
         parts += ["gap game"] if game == "gap" else []
         parts += ["counterfactuals of edited rows"] if chosen["counterfactuals"] else []
-        parts += ["reweighing"] if weights is not None else []
+        is_soft = isinstance(weights, SoftLabeler)
+        parts += ["soft labels" if is_soft else "reweighing"] if weights is not None else []
         parts += ["column dropped"] if drop else []
         what = "gap" if game == "gap" else "risk"
         said = f"Edit the cells that carry {threshold:g} times the mean {what} or more"
         said += " in rows where that narrows the gap" if direction else ""
         more = ["add the edited rows with the attribute switched"] if chosen["counterfactuals"] else []
-        more += ["weight the rows by group and label"] if weights is not None else []
+        learned = "learn from soft labels" if is_soft else "weight the rows by group and label"
+        more += [learned] if weights is not None else []
         more += ["drop the sensitive column"] if drop else []
-        return self._one(", ".join(parts), model, " and ".join([said, *more]))
+        said = " and ".join([", ".join([said, *more[:-1]]), *more[-1:]])
+        return self._one(", ".join(parts), model, said)
 
     def _peers(self) -> list[Candidate]:
         """Return the reductions and thresholds of fairlearn, if it is installed."""

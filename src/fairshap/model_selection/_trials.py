@@ -73,7 +73,10 @@ def kind_of(model: Any) -> str:
     """Return what a classifier does, as one of the kinds; what is none of them is a formula."""
     if isinstance(model, FairSHAPClassifier):
         inner = kind_of(model.estimator) if isinstance(model.estimator, _RANDOMIZED) else "cells"
-        return "cells and weights" if inner == "cells" and model.weights is not None else inner
+        if inner != "cells" or model.weights is None:
+            return inner
+        is_soft = isinstance(model.weights, SoftLabeler) or model.weights == "auto"
+        return "soft labels" if is_soft else "cells and weights"
     if isinstance(model, ThresholdClassifier):
         return "thresholds by group"
     return _KINDS.get(type(model.method), "formula") if isinstance(model, MitigatedClassifier) else "formula"

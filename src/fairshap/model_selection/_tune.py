@@ -21,7 +21,7 @@ from fairshap._crossval.ranking import (
 )
 from fairshap._crossval.trials import Run, check_unfitted, draw_seed, warn_of_skipped
 from fairshap._display import bars, panel, paragraph, table
-from fairshap._messages import check_choice
+from fairshap._messages import check_choice, is_number
 from fairshap._models import copy_estimator, default_estimator
 from fairshap._problem import Privileged
 from fairshap._typing import Bools, Native
@@ -410,7 +410,7 @@ class _Search:
 def _share(max_edits: int | float | None, n_cells: int) -> float:
     if max_edits is None:
         return 1.0
-    if isinstance(max_edits, bool) or not max_edits >= 0:
+    if not is_number(max_edits) or not max_edits >= 0:
         message = f"max_edits={max_edits!r} must be a number of cells, or a share of all cells below 1."
         raise InputError(message, parameter="max_edits")
     return max_edits if max_edits < 1 else max_edits / n_cells
@@ -422,7 +422,10 @@ def _reason(ranking: Ranking, taken: int, among: Bools, plain: Sequence[int], ac
     if not among.any():
         said.append("No candidate that may be taken is within the limits; this one loses the least.")
     elif (best := ranking.best(among)) == taken:
-        said.append("It is the best within the limits, and nothing simpler is within a standard error of it.")
+        if taken:
+            said.append(
+                "It is the best within the limits, and nothing simpler is within a standard error of it."
+            )
     else:
         levels = f"{ranking.names[best]} ({_levels(ranking, best)})"
         said.append(f"It is the simplest within a standard error of the best, {levels}.")
@@ -476,9 +479,11 @@ def _article(name: str) -> str:
 def _pick(frame: pd.DataFrame, scoring: str, at: Sequence[float], axes: Sequence[str]) -> pd.DataFrame:
     """Return for each measure and limit the best performing candidate within it, or else the lowest one."""
     limited = [name for name, measure in MEASURES.items() if measure.is_fairness]
+    if isinstance(axes, str) or not np.iterable(axes):
+        raise InputError(f"axes={axes!r} must be a list, such as ['dp', 'flips'].", parameter="axes")
     for axis in axes:
         check_choice(axis, "axes", limited)
-    if not len(at) or not all(limit >= 0 for limit in at):
+    if not np.iterable(at) or not len(at) or not all(is_number(limit) and limit >= 0 for limit in at):
         raise InputError(f"at={at!r} must be levels from 0 on, such as [0.05, 0.1].", parameter="at")
     sign = -1 if MEASURES[scoring].higher_is_better else 1
     frame, lines = frame.assign(worse=sign * frame[scoring]), []

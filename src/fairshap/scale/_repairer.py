@@ -160,6 +160,10 @@ class Repairer:
         # Not at the top: it makes one of these.
         from fairshap.scale._fitting import make_repairer, read_problem
 
+        if not issubclass(given := type(repair), FairSHAP):
+            raise InputError(
+                f"a repairer is made of a FairSHAP, not of {given.__name__}.", parameter="repair"
+            )
         frame = X.to_pandas(ignore_metadata=True) if isinstance(X, pa.Table) else X
         if not isinstance(frame, pd.DataFrame):
             kind = type(X).__name__
