@@ -15,12 +15,16 @@ METHODS: dict[str, str] = {
     "exponentiated-gradient": "trained under demographic parity by fairlearn, without the column",
     "grid-search": "the same by fairlearn's grid search",
     "thresholds": "a threshold for each group by fairlearn",
+    "error-parity": "the same by the package error-parity",
     "fairshap": "the cells that carry the risk replaced",
     "fairshap-counterfactuals": "the same, and edited rows added with the attribute switched",
     "fairshap-parity": "cells replaced where that narrows the gap, and the column dropped",
     "fairshap-reweighing": "the same, and rows weighted by group and label",
+    "fairshap-cr": "correlation removed after fairshap",
     "fairshap-exponentiated-gradient": "fairlearn's exponentiated gradient after fairshap",
+    "fairshap-grid-search": "fairlearn's grid search after fairshap",
     "fairshap-thresholds": "fairlearn's thresholds after fairshap",
+    "fairshap-error-parity": "those of error-parity after fairshap",
 }
 
 #: The families of candidates that ``tune`` tries; the baseline and dropping the column are always among them.

@@ -39,7 +39,9 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("method", [name for name in METHODS if "exponentiated" not in name])
+@pytest.mark.parametrize(
+    "method", [name for name in METHODS if "exponentiated" not in name and not name.endswith("error-parity")]
+)
 def test_evaluate_takes_folds_that_lack_one(setting, method):
     rows, sensitive, privileged, function = SETTINGS[setting]
     quick = {"methods": ["baseline", method], "n_folds": 3, "random_state": 0}

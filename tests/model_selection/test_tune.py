@@ -71,6 +71,14 @@ def test_candidates_keep_the_direction_and_the_game_that_were_asked_for():
     assert len({one.name for one in made}) == len(made)
 
 
+def test_edits_are_counted_also_where_weights_are_searched():
+    limits = EditConstraints(direction="parity")
+    repair = FairSHAP(**WHO, threshold=0.02, constraints=limits, random_state=0)
+    mine = {"auto": FairSHAPClassifier(repair), "none": FairSHAPClassifier(repair, weights=None)}
+    lines = tune(X, Y, LINEAR, **WHO, candidates=mine, **QUICK).frame().set_index("name")
+    assert lines.loc["auto", "edits"] == lines.loc["none", "edits"] > 0
+
+
 def test_what_the_default_classifier_does_is_a_candidate():
     _, made = maker()
     known = {one.name: one for one in made.make(["cells"], is_blind=True)}

@@ -184,7 +184,8 @@ class Fold:
             key = ("repaired", *_key(trial.sampler, _RUNNING))
             rows, n_edits = self.rows.share(key, lambda: self._repair(trial))
         if trial.train is not None:
-            return trial.train(rows)._replace(n_edits=n_edits)
+            trained = trial.train(rows)
+            return trained if trial.sampler is None else trained._replace(n_edits=n_edits)
         return Trained(
             fit_weighted(self.estimator, rows.X, rows.y, rows.sample_weight, self.weighing), n_edits
         )

@@ -19,6 +19,7 @@ from fairshap.edits._selectors import make_constraints
 from fairshap.estimators import FairSHAP
 from fairshap.exceptions import InputError
 from fairshap.mitigation import (
+    CorrelationRemover,
     CounterfactualAugmenter,
     MitigatedClassifier,
     ParityWeigher,
@@ -298,6 +299,10 @@ class Maker:
         made.append(self._one("grid search", model, reduction.format("GridSearch")))
         # Two rates can be made equal, and no more be held within a tolerance.
         tolerances = (0.0,) if self._aim == "equalized_odds" else _TOLERANCES
+        if not self.is_beside:
+            remover = MitigatedClassifier(CorrelationRemover(**self._who), self._estimator)
+            said = "Remove what is linear in the attribute (fairlearn's CorrelationRemover)"
+            made.append(self._one("correlation remover", remover, said))
         for tol in () if self.is_beside else tolerances:
             model = ThresholdClassifier(self._estimator, **params, tol=tol)
             said = "Give each group a threshold of its own (fairlearn's ThresholdOptimizer)"

@@ -24,7 +24,8 @@ from fairshap.model_selection._trials import as_classifier, trial_of, with_posit
 from fairshap.predictors import FairSHAPClassifier
 
 # What is done to the sensitive column cannot be done where it is beside the table.
-_OF_COLUMN = ("rsa", "cr", "counterfactuals", "thresholds", "fairshap-counterfactuals", "fairshap-thresholds")
+_OF_COLUMN = ("rsa", *(f"{first}{name}" for first in ("", "fairshap-")
+                       for name in ("cr", "counterfactuals", "thresholds", "error-parity")))  # fmt: skip
 _DEFAULT = ("baseline", "rsa", "reweighing", "fairshap")
 
 # The points of a curve by default, and the Shapley value at which it ends.
@@ -242,21 +243,14 @@ def _make_method(
             return None
         case "rsa":
             return mitigation.SensitiveRemover(**who)
-        case "cr":
-            # The attribute stays, as in the paper: without it there would be no risk to measure.
-            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
         case "reweighing":
             return mitigation.Reweigher(**who)
         case "counterfactuals":
             return mitigation.CounterfactualAugmenter(**who)
         case "correction":
             return mitigation.ProxyCorrection(estimator, **seeded)
-        case "exponentiated-gradient":
-            return mitigation.ReductionClassifier(estimator, **seeded)
-        case "grid-search":
-            return mitigation.ReductionClassifier(estimator, **seeded, method="grid_search")
-        case "thresholds":
-            return mitigation.ThresholdClassifier(estimator, **seeded)
+    if not name.startswith(("rsa-", "fairshap")):
+        return _make_peer(name, estimator, who, seeded)
     if name.startswith("rsa-"):
         method = {
             "rsa-reweighing": mitigation.Reweigher(**who),
@@ -269,14 +263,30 @@ def _make_method(
     match name:
         case "fairshap-counterfactuals":
             return FairSHAP(**who, **{"counterfactuals": "edited", **params})
-        case "fairshap-exponentiated-gradient":
-            reduction = mitigation.ReductionClassifier(estimator, **seeded)
-            return FairSHAPClassifier(repair, reduction, weights=None, drop_sensitive=False)
-        case "fairshap-thresholds":
-            return mitigation.ThresholdClassifier(as_classifier(repair, estimator), **seeded)
+        case "fairshap":
+            return repair
         case "fairshap-parity" | "fairshap-reweighing":
             limits = clone(make_constraints(repair.constraints)).set_params(direction="parity")
             weights = mitigation.Reweigher(**who) if name == "fairshap-reweighing" else None
             directed = with_params(repair, constraints=limits)
             return FairSHAPClassifier(directed, estimator, weights=weights, drop_sensitive=True)
-    return repair
+    after = name.removeprefix("fairshap-")
+    if after in ("thresholds", "error-parity"):
+        return _make_peer(after, as_classifier(repair, estimator), who, seeded)
+    peer = as_classifier(_make_peer(after, estimator, who, seeded), estimator)
+    return FairSHAPClassifier(repair, peer, weights=None, drop_sensitive=False)
+
+
+def _make_peer(name: str, estimator: Any, who: dict[str, Any], seeded: dict[str, Any]) -> Any:
+    """Return what another library does, by its name."""
+    match name:
+        case "cr":
+            # The attribute stays, as in the paper: without it there would be no risk to measure.
+            return mitigation.CorrelationRemover(**who, keep_sensitive=True)
+        case "exponentiated-gradient":
+            return mitigation.ReductionClassifier(estimator, **seeded)
+        case "grid-search":
+            return mitigation.ReductionClassifier(estimator, **seeded, method="grid_search")
+        case "thresholds":
+            return mitigation.ThresholdClassifier(estimator, **seeded)
+    return mitigation.ThresholdClassifier(estimator, **seeded, method="error_parity")

@@ -214,7 +214,9 @@ def _train(model: Any, rows: TrainingRows) -> Trained:
     # The risk is measured on transformed rows if they still hold the attribute.
     keeps = getattr(method, "keep_sensitive", not isinstance(method, SensitiveRemover))
     is_transforming = getattr(method, "transforms_test_rows", False) and keeps
-    edits = getattr(getattr(fitted, "repair_", method), "edits_", ())
+    # Thresholds are set on what is trained after a repair.
+    repaired = fitted if hasattr(fitted, "repair_") else getattr(fitted, "estimator_", None)
+    edits = getattr(getattr(repaired, "repair_", method), "edits_", ())
     return Trained(fitted, len(edits), is_transforming)
 
 
