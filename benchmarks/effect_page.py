@@ -24,13 +24,20 @@ without `--show` it measures what is not in the file yet.
 
 {data}
 Raw columns, categories as categories; models as they come. Each method is fitted on a training fold alone and
-measured once on the held-out rows. Methods, their parameters and limits were fixed before a test fold was
-read, but soft labels and self-distillation were added after the others had been measured, and the default of
-FairSHAPClassifier was changed twice after an earlier one had been measured here (accuracy -.002, DP -.026).
-It uses soft labels (+.001, -.035), chosen on other tables by `benchmarks/defaults.py`; and it uses them only
-where models learn from them, since naive Bayes lost accuracy on yet other tables. `tune` and every other
-search see training rows only. Tables of more than {most:,} rows are sampled to {most:,} with a fixed seed:
-Census KDD, ACS Income and bank.
+measured once on the held-out rows. `tune` and every other search see training rows only. Tables of more than
+{most:,} rows are sampled to {most:,} with a fixed seed: Census KDD, ACS Income and bank.
+
+Methods, their parameters and limits were fixed before a test fold was read, but for what was changed after an
+earlier form had been measured here, each time by a choice on other tables:
+
+- Soft labels and self-distillation were added after the others.
+- `FairSHAPClassifier` as it comes once used weights (against dropping the column: accuracy -.002, DP -.026).
+  It took soft labels by `benchmarks/defaults.py`, where models learn from them.
+- Edits towards parity once had no limit: against all edits, accuracy fell by .005 with the column and by .003
+  without it. `benchmarks/direction.py` chose the limit.
+- `tune` tries edits with soft labels since it was first measured here.
+
+What depends on a change was measured again.
 
 DR is the discriminative risk, **flips** the share of decisions that change when only the attribute is
 switched. DP, EO and EOdds are the differences between groups in positive rate, true positive rate, and the
@@ -189,7 +196,11 @@ def described(lines: Lines) -> str:
     for model in lines.models():
         folds = [len(lines.found[setting, model, DROPPED]) for setting in lines.settings(model)]
         span = str(folds[0]) if min(folds) == max(folds) else f"{min(folds)} to {max(folds)}"
-        parts.append(f"{model} in {len(folds)} settings, {span} folds each".replace(" 1 folds", " 1 fold"))
+        seeds = {seed for one in lines.settings(model) for seed, _ in lines.found[one, model, DROPPED]}
+        of = f" of {len(seeds)} seeds" if len(seeds) > 1 else ""
+        parts.append(
+            f"{model} in {len(folds)} settings, {span} folds each{of}".replace(" 1 folds", " 1 fold")
+        )
     return (
         f"Measured: {'; '.join(parts)}. What took longer was measured on fewer folds, as the tables of the "
         "settings say. It is compared on these: its levels are those of dropping the column on all folds, "

@@ -12,7 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # What is no benchmark, and what takes hours and is run by itself.
-APART, HOURS = ("common", "house", "write_results"), ("pipelines", "strategies", "tuned")
+APART = ("common", "effect_bars", "effect_page", "house", "write_results")
+HOURS = ("defaults", "direction", "effect", "pipelines", "strategies", "tuned")
 PACKAGES = ("numpy", "numba", "pandas", "scikit-learn", "xgboost-cpu", "lightgbm", "shap", "faiss-cpu")
 
 
