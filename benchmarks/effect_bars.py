@@ -74,7 +74,8 @@ class Lines:
         change = self.change(setting, model, method, name)
         if not len(change):
             return self.level(setting, model, method, name)
-        return self.level(setting, model, DROPPED, name) + float(change.mean())
+        # No measure is below 0.
+        return max(0.0, self.level(setting, model, DROPPED, name) + float(change.mean()))
 
     def change(self, setting: str, model: str, method: str, name: str, than: str = DROPPED) -> np.ndarray:
         """Return the difference of a measure from another method, fold by fold."""

@@ -75,6 +75,8 @@ def test_levels_on_fewer_folds_are_those_of_all_folds_plus_the_difference(effect
     assert levels.level(*where, effect.DROPPED, "dp") == pytest.approx(0.25)
     assert levels.level(*where, effect.GRID, "dp") == pytest.approx(0.15)
     assert levels.compared(*where, effect.GRID, "dp") == pytest.approx(0.20)
+    far = [line | {"dp": -1.0} if line["method"] == effect.GRID else line for line in kept]
+    assert Lines(far).compared(*where, effect.GRID, "dp") == 0
 
 
 def test_the_page_is_made_of_the_file_whose_last_line_may_be_cut_off(effect, tmp_path):
