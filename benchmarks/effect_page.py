@@ -35,7 +35,7 @@ earlier form had been measured here, each time by a choice on other tables:
   It took soft labels by `benchmarks/defaults.py`, where models learn from them.
 - Edits towards parity once had no limit: against all edits, accuracy fell by .005 with the column and by .003
   without it. `benchmarks/direction.py` chose the limit.
-- `tune` tries edits with soft labels since it was first measured here.
+- `tune` was first measured here without edits that go with soft labels.
 
 What depends on a change was measured again.
 
