@@ -279,6 +279,13 @@ def test_a_model_without_probabilities_is_scored_by_its_margins_or_decisions():
             assert not hasattr(peer, "decision_function")
 
 
+@pytest.mark.parametrize("wrong", [{"eps": -1}, {"eps": "x"}, {"max_iter": 0}, {"grid_size": 2.5}])
+def test_numbers_of_a_reduction_are_checked(wrong):
+    with pytest.raises(InputError) as error:
+        ReductionClassifier(MODEL, **WHO_SEEDED, **wrong).fit(D.X, D.y)
+    assert error.value.parameter in wrong
+
+
 def test_what_cannot_be_done_is_refused():
     with pytest.raises(ModelError, match="KNeighborsClassifier takes no sample_weight, and a reduction"):
         ReductionClassifier(KNeighborsClassifier(), **WHO).fit(D.X, D.y)

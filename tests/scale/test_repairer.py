@@ -247,6 +247,8 @@ def test_batches_that_do_not_fit_are_refused():
         _fitted().repair(D.X[:0], [])
     with pytest.raises(InputError, match="another type than in the fitted table"):
         _fitted().repair(D.X[:3].assign(age=["x", "y", "z"]), [0, 1, 0])
+    with pytest.raises(InputError, match="made of a FairSHAP, not of EditConstraints"):
+        Repairer.fit(EditConstraints(), D.X, D.y)
     with pytest.raises(InputError, match="pandas frames and pyarrow tables, not ndarray"):
         Repairer.fit(FairSHAP(**WHO), D.X.to_numpy(), D.y)
     with pytest.raises(InputError, match="y is not given"):
