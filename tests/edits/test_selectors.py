@@ -249,6 +249,12 @@ def test_rows_that_are_left_unedited_take_no_room(explained):
         assert len(did) == min(len(could), int(narrowing.room[could[0]])) > 0
 
 
+@pytest.mark.parametrize("reject_if", ["risk_rises", "label_less_likely"])
+def test_there_may_be_no_row_to_direct_or_to_take_back(explained, reject_if):
+    limits = EditConstraints(direction="parity", reject_if=reject_if)
+    assert len(select_edits(explained, threshold=100.0, constraints=limits)) == 0
+
+
 def test_rounds_keep_to_the_cells_of_a_row():
     selector, limits = Iterative(Threshold(0.02), max_rounds=5), EditConstraints(max_per_row=1)
     fs = FairSHAP(**WHO, selector=selector, constraints=limits, random_state=0).fit(DATA.X, DATA.y)

@@ -67,6 +67,14 @@ def test_every_name_is_a_method_that_can_be_trained():
     assert lines.loc["exponentiated-gradient", "dp"] < lines.loc["baseline", "dp"]
 
 
+@pytest.mark.parametrize("name", ["rsa", "cr", "error-parity", "fairshap-cr", "fairshap-error-parity"])
+def test_what_is_done_to_a_column_is_refused_where_it_is_beside_the_table(name):
+    beside, X = DATA.X[DATA.sensitive], DATA.X.drop(columns=DATA.sensitive)
+    with pytest.raises(InputError, match="needs the sensitive attribute as a column") as caught:
+        evaluate(X, DATA.y, sensitive_features=beside, privileged=DATA.privileged, methods=["baseline", name])
+    assert caught.value.parameter == "methods"
+
+
 def test_an_attribute_beside_the_table_is_seen_by_no_model():
     beside, X = DATA.X[DATA.sensitive], DATA.X.drop(columns=DATA.sensitive)
     model, quick = LogisticRegression(), {"n_folds": 2, "random_state": 0}

@@ -207,7 +207,7 @@ class Selector(BaseEstimator):
         if constraints.plausible:
             keep_plausible(explanation, rows, replaced, importance)
         if narrowing is not None:
-            if constraints.reject_if is not None:
+            if constraints.reject_if is not None and len(rows):
                 # Rows that are left unedited take no room.
                 keep_harmless(explanation, rows, replaced, constraints.reject_if)
             narrowing.keep(rows, replaced, importance, np.unique(edited))

@@ -23,9 +23,8 @@ from fairshap.exceptions import InputError
 from fairshap.model_selection._trials import as_classifier, trial_of, with_positive
 from fairshap.predictors import FairSHAPClassifier
 
-# What is done to the sensitive column cannot be done where it is beside the table.
-_OF_COLUMN = ("rsa", *(f"{first}{name}" for first in ("", "fairshap-")
-                       for name in ("cr", "counterfactuals", "thresholds", "error-parity")))  # fmt: skip
+# What is done to the sensitive column, also after a repair, cannot be done where it is beside the table.
+_OF_COLUMN = ("rsa", "cr", "counterfactuals", "thresholds", "error-parity")
 _DEFAULT = ("baseline", "rsa", "reweighing", "fairshap")
 
 # The points of a curve by default, and the Shapley value at which it ends.
@@ -53,7 +52,7 @@ def evaluate(
 
     "cr" transforms the rows to predict as well, each by its own attribute. Its DR is that of transformed rows
     whose attribute is switched, as in the paper. Switching the attribute in the recorded row moves the other
-    columns too; ``raw_dr`` is the risk of that.
+    columns too; ``raw_dr`` is the risk of that, and also the DR of "fairshap-cr".
 
     A method that cannot be trained is left out with a warning, for example "reweighing" with an estimator
     that takes no weights. If the baseline cannot be trained, its error is raised.
@@ -105,7 +104,7 @@ def evaluate(
     who = {"sensitive": sensitive, "privileged": privileged}
     is_beside = sensitive_features is not None
     if methods is None:
-        methods = [name for name in _DEFAULT if not (is_beside and name in _OF_COLUMN)]
+        methods = [name for name in _DEFAULT if not (is_beside and _is_of_column(name))]
     if not isinstance(methods, Mapping):
         names = [methods] if isinstance(methods, str) else list(methods)
         own = {"estimator": estimator, "random_state": seed, "n_jobs": n_jobs, **params}
@@ -230,7 +229,7 @@ def _make_method(
 ) -> Any:
     """Return the mitigation method or classifier that a name stands for, None for the baseline."""
     check_choice(name, "methods", list(METHODS))
-    if is_beside and name in _OF_COLUMN:
+    if is_beside and _is_of_column(name):
         raise InputError(
             f"methods names {name!r}, which needs the sensitive attribute as a column of X. With "
             "sensitive_features no model sees it.",
@@ -275,6 +274,10 @@ def _make_method(
         return _make_peer(after, as_classifier(repair, estimator), who, seeded)
     peer = as_classifier(_make_peer(after, estimator, who, seeded), estimator)
     return FairSHAPClassifier(repair, peer, weights=None, drop_sensitive=False)
+
+
+def _is_of_column(name: str) -> bool:
+    return name.removeprefix("fairshap-") in _OF_COLUMN
 
 
 def _make_peer(name: str, estimator: Any, who: dict[str, Any], seeded: dict[str, Any]) -> Any:
